@@ -1,0 +1,1 @@
+"""Checks: pure functions of answers and key."""

@@ -1,0 +1,110 @@
+"""Turns evidence into check results and scores: one shape, numeric and gradient check a target,
+one check for each property."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
+from grader.compare.properties import judge_property, judge_trained
+from grader.records import CheckResult, Kind, Status
+
+_ROUNDING = 6  # digits of a check's points: shares of a point may not be round
+
+
+def check_target(evidence: Evidence) -> list[CheckResult]:
+    """Return all checks of one target, in a fixed order."""
+    target, points = evidence.target, evidence.target.points
+    shape = _judge_shape(evidence)
+    numeric = _judge_all(evidence, "forward", "output") if points.numeric else shape
+    results = [_result(evidence, Kind.SHAPE, "", points.shape, shape)]
+    if points.numeric:
+        results.append(_result(evidence, Kind.NUMERIC, "", points.numeric, numeric))
+    if points.gradient:
+        factory = target.kind == "factory"
+        gradient = judge_trained(evidence) if factory else _judge_all(evidence, "gradient", "grad")
+        results.append(_gated(evidence, Kind.GRADIENT, "", points.gradient, gradient, numeric))
+    properties = evidence.course.properties(evidence.exercise, target)
+    for prop in properties:
+        share = points.property / len(properties)
+        outcome = judge_property(evidence, prop)
+        results.append(_gated(evidence, Kind.PROPERTY, prop.name, share, outcome, numeric))
+    return results
+
+
+def _judge_shape(evidence: Evidence) -> Outcome:
+    """Types and shapes on every numeric case, whatever the values."""
+    for call in evidence.numeric_calls("forward"):
+        outcome = judge_call(evidence, call, "output")
+        if not outcome.passed and outcome.kind not in ("values", "finite", "dtype"):
+            return outcome
+    return PASSED
+
+
+def _judge_all(evidence: Evidence, action: str, group: str) -> Outcome:
+    """Return the first failed outcome, smallest case first."""
+    for call in evidence.numeric_calls(action):
+        outcome = judge_call(evidence, call, group)
+        if not outcome.passed:
+            return outcome
+    return PASSED
+
+
+def _gated(
+    evidence: Evidence, kind: Kind, name: str, points: float, outcome: Outcome, numeric: Outcome
+) -> CheckResult:
+    """A claim that holds earns its points only beside right values."""
+    if outcome.passed and not numeric.passed:
+        outcome = Outcome(Status.SKIPPED, "counts once the values are right")
+    return _result(evidence, kind, name, points, outcome)
+
+
+def _result(
+    evidence: Evidence, kind: Kind, name: str, points: float, outcome: Outcome
+) -> CheckResult:
+    target = evidence.target.name
+    parts = [evidence.exercise.id, target, kind.value, *([name] if name else [])]
+    hidden = evidence.hidden
+    message = outcome.message
+    if outcome.detail and not hidden:
+        message = f"{message}: {outcome.detail}"
+    return CheckResult(
+        id="/".join(parts),
+        kind=kind,
+        target=target,
+        status=outcome.status,
+        score=round(points, _ROUNDING) if outcome.passed else 0.0,
+        max_score=round(points, _ROUNDING),
+        message=message,
+        next_step=outcome.next_step,
+        expected={} if hidden else outcome.expected,
+        actual={} if hidden else outcome.actual,
+        case={} if hidden else _shown_case(outcome),
+    )
+
+
+def _shown_case(outcome: Outcome) -> dict[str, Any]:
+    case = outcome.case
+    if case is None:
+        return {}
+    return {
+        "name": case.name,
+        "dims": dict(case.dims),
+        "constructor": dict(case.construct),
+        "options": dict(case.options),
+    }
+
+
+def name_causes(
+    results: Sequence[CheckResult], uses: Callable[[str], Sequence[str]]
+) -> list[CheckResult]:
+    """Where a target fails beside one that it uses, say so: the mistake is told once."""
+    broken = {r.target for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED}
+    named = []
+    for result in results:
+        causes = [name for name in uses(result.target) if name in broken]
+        if result.kind is Kind.NUMERIC and result.status is Status.FAILED and causes:
+            step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
+            result = CheckResult(**{**vars(result), "next_step": step})
+        named.append(result)
+    return named
+

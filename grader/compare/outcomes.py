@@ -1,0 +1,349 @@
+"""Judges single calls: did the answer come, is it of the right form, are its values right?"""
+
+import builtins
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.compare.arrays import find_difference, shown_shape
+from grader.course.models import Course, Exercise, Target
+from grader.execute.answers import Answer, AnswerStatus, Greeting, StudentError
+from grader.key.store import AnswerKey
+from grader.plan.records import Call, DrawnCase
+from grader.records import Status
+from grader.submission import Source
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """A forbidden name found in a submission's source."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the checks of one target may look at."""
+
+    course: Course
+    exercise: Exercise
+    target: Target
+    key: AnswerKey
+    source: Source
+    answers: Mapping[str, Answer]  # by call, from a child whose default dtype is float64
+    answers32: Mapping[str, Answer]  # the same in float32; empty where nothing asked for it
+    greeting: Greeting | None
+    forbidden: Sequence[Forbidden]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether messages must keep inputs, expected values and differences to themselves."""
+        return self.key.plan.split != "public"
+
+    def calls(self, prefix: str) -> list[Call]:
+        """Return this target's calls whose name begins with `prefix`, in order."""
+        start = f"{self.target.name}/{prefix}"
+        return [c for c in self.key.plan.of_target(self.target.name) if c.id.startswith(start)]
+
+    def numeric_calls(self, action: str) -> list[Call]:
+        """Return the calls of the numeric cases, smallest first."""
+        sizes = {c.id: _volume(c) for c in self.key.plan.numeric_cases(self.target.name)}
+        calls = [
+            c
+            for c in self.key.plan.of_target(self.target.name)
+            if c.case in sizes and c.id == f"{self.target.name}/{c.case}/{action}"
+        ]
+        return sorted(calls, key=lambda call: sizes[call.case])
+
+    def case(self, call: Call) -> DrawnCase:
+        """Return the case of a call."""
+        return self.key.plan.cases[f"{call.target}/{call.case}"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one judgement came to."""
+
+    status: Status
+    message: str = ""  # plain, and free of inputs, values and differences
+    detail: str = ""  # adds what only the public split may show
+    next_step: str = ""
+    expected: dict[str, Any] = field(default_factory=dict)
+    actual: dict[str, Any] = field(default_factory=dict)
+    case: DrawnCase | None = None
+    precision: str = "float64"
+    kind: str = ""  # "shape", "dtype", "finite", "values", or the answer's status
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right, at some precision."""
+        return self.status is Status.PASSED
+
+
+PASSED = Outcome(Status.PASSED)
+
+
+def judge_call(evidence: Evidence, call: Call, group: str) -> Outcome:
+    """Judge the tensors `group` ("output" or "grad") of a call, in float64 or else float32."""
+    outcome = _judge(evidence, call, group, evidence.answers[call.id], "float64")
+    if not outcome.passed and call.id in evidence.answers32:
+        again = _judge(evidence, call, group, evidence.answers32[call.id], "float32")
+        if again.passed:
+            return again
+    return outcome
+
+
+def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: str) -> Outcome:
+    case = evidence.case(call)
+    if answer.status is not AnswerStatus.OK:
+        return explain_status(evidence, answer, case)
+    if group == "output" and (wrong := _form(evidence.target, answer)):
+        return Outcome(**{**vars(wrong), "case": case})
+    precision = dtype
+    for name, expected in evidence.key.answers[call.id].tensors.items():
+        if name.partition("/")[0] != group:
+            continue
+        actual = answer.tensors.get(name)
+        label = _label(evidence.target, name)
+        if actual is None:
+            return Outcome(Status.FAILED, f"{label} did not come back as numbers", case=case)
+        strict = evidence.course.tolerances.float64
+        if precision == "float64" and actual.dtype == expected.dtype:
+            if not find_difference(actual, expected, strict):
+                continue
+        lax = evidence.course.tolerances.float32
+        wrong_here = find_difference(actual, expected, lax)
+        if wrong_here and not (wrong_here.kind == "values" and evidence.target.kind == "factory"):
+            if wrong_here.kind == "values" and dtype == "float64":
+                wrong_here = find_difference(actual, expected, strict) or wrong_here
+            return Outcome(
+                Status.FAILED,
+                _plain_sentence(label, wrong_here.kind),
+                wrong_here.message,
+                _next_step(wrong_here.kind, group),
+                wrong_here.expected,
+                wrong_here.actual,
+                case,
+                kind=wrong_here.kind,
+            )
+        precision = "float32"
+    return Outcome(Status.PASSED, case=case, precision=precision)
+
+
+def _plain_sentence(label: str, kind: str) -> str:
+    sentences = {
+        "shape": f"{label} has the wrong shape",
+        "dtype": f"{label} has the wrong dtype",
+        "finite": f"{label} holds numbers that are not finite",
+        "values": f"{label} has the right shape but wrong values",
+    }
+    return sentences[kind]
+
+
+def _next_step(kind: str, group: str) -> str:
+    if kind == "shape":
+        return "print the shape after each line of your code and compare it with the lesson's table"
+    if kind == "finite":
+        return "look for a division by zero or an overflow in exp"
+    if group == "grad":
+        return "look for .detach(), .data, no_grad or an operation that cuts the graph"
+    return "work the smallest case through by hand, line by line"
+
+
+def _label(target: Target, name: str) -> str:
+    """What a student calls a tensor of an answer."""
+    group, _, rest = name.partition("/")
+    if group == "output":
+        return "the output" if len(target.outputs) == 1 else f"`{rest}`"
+    inputs = list(target.inputs)
+    what = f"`{inputs[int(rest)]}`" if rest.isdigit() else f"the parameter `{rest}`"
+    return f"the gradient of {what}"
+
+
+def _form(target: Target, answer: Answer) -> Outcome | None:
+    """Judge the types of what was returned; None where they are right."""
+    names = list(target.outputs)
+    info = answer.info
+    many = f"{len(names)} tensors ({', '.join(names)})"
+    if len(names) > 1 and (info.count != len(names) or not info.returned):
+        came = f"one {info.parts[0].type}" if info.count == 1 and info.parts else f"{info.count}"
+        return Outcome(
+            Status.FAILED,
+            f"`{target.name}` should return {many}, it returned {came}",
+            next_step=f"end with: return {', '.join(names)}",
+            kind="type",
+        )
+    for name, part in zip(names, info.parts, strict=False):
+        if f"output/{name}" in answer.tensors:
+            continue
+        label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
+        came = _shown_part(part.type, part.shape, part.dtype)
+        step = "check that every path ends in a return" if part.type == "NoneType" else ""
+        return Outcome(
+            Status.FAILED,
+            f"`{target.name}` should return {label}, it returned {came}",
+            next_step=step,
+            kind="type",
+        )
+    return None
+
+
+def _shown_part(kind: str, shape: list[int] | None, dtype: str | None) -> str:
+    if kind == "NoneType":
+        return "None"
+    if shape is not None:
+        return f"a {kind} of shape {shown_shape(tuple(shape))} and dtype {dtype}"
+    return f"a {kind}"
+
+
+def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
+    """Say why no answer came."""
+    name = evidence.target.name
+    match answer.status:
+        case AnswerStatus.MISSING:
+            return _explain_missing(evidence)
+        case AnswerStatus.RAISED if answer.error is not None:
+            return _explain_error(evidence, answer.error, case)
+        case AnswerStatus.UNBOUND:
+            return _explain_unbound(answer, case)
+        case AnswerStatus.TIMEOUT:
+            where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
+            return Outcome(
+                Status.TIMEOUT,
+                f"{where} did not come to an end: {answer.reason}",
+                next_step="look for a loop whose condition never changes",
+                case=case,
+                kind="timeout",
+            )
+        case _:
+            return Outcome(
+                Status.FAILED,
+                f"`{name}` ended the process that ran it: {answer.reason}",
+                next_step="return the result; do not exit, and do not touch the process",
+                case=case,
+                kind="crashed",
+            )
+
+
+def _explain_missing(evidence: Evidence) -> Outcome:
+    name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
+    if greeting is not None and greeting.error is not None:
+        said = describe_student_error(evidence, greeting.error)
+        return Outcome(
+            Status.FAILED,
+            f"{label} could not be loaded: {said}",
+            next_step="make the file run by itself first: python " + label,
+            kind="missing",
+        )
+    names = greeting.names if greeting is not None else []
+    near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
+    if near:
+        message = f"`{name}` is not defined, but `{near[0]}` is"
+        step = f"rename `{near[0]}` to `{name}`"
+    else:
+        message = f"`{name}` is not defined in {label}"
+        step = f"define `{name}` as in the stub"
+    return Outcome(Status.FAILED, message, next_step=step, kind="missing")
+
+
+def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
+    said = describe_student_error(evidence, error)
+    name = evidence.target.name
+    own = error.frames[-1].name if error.frames else ""
+    if error.type == "NotImplementedError":
+        where = f" ({_place(evidence, error)})" if error.frames else ""
+        function = own.split(".")[0]
+        if own and function != name and function in {t.name for t in evidence.exercise.targets}:
+            return Outcome(
+                Status.SKIPPED,
+                f"`{name}` needs `{function}`, which is not written yet",
+                next_step=f"write `{function}` first",
+                case=case,
+                kind="todo",
+            )
+        if error.frames and error.frames[-1].label != evidence.source.frame_label(error.frames[-1]):
+            return Outcome(
+                Status.SKIPPED,
+                f"`{name}` needs an earlier exercise that is not written yet{where}",
+                next_step="finish the earlier exercise first",
+                case=case,
+                kind="todo",
+            )
+        return Outcome(
+            Status.FAILED,
+            f"`{name}` is not written yet{where}",
+            next_step="replace `raise NotImplementedError` by your code",
+            case=case,
+            kind="todo",
+        )
+    return Outcome(
+        Status.FAILED,
+        f"`{name}` raised {said}",
+        next_step=_advice(error),
+        case=case,
+        kind="raised",
+    )
+
+
+def _advice(error: StudentError) -> str:
+    advice = {
+        "NameError": "check the spelling, and that the name is defined or imported above",
+        "AttributeError": "check the spelling of the attribute, and that __init__ sets it",
+        "TypeError": "compare the signature and the arguments with the stub",
+        "ImportError": "import only torch, the standard library and earlier exercises",
+        "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
+        "MemoryError": "look for a tensor that grows without need",
+    }
+    return advice.get(error.type, "read the line, and print the shapes just before it")
+
+
+def describe_student_error(evidence: Evidence, error: StudentError) -> str:
+    """Return an exception in words: what, and where in the student's own file.
+
+    In the hidden split only the type of a built-in exception and the place are told, since its
+    text is the submission's to choose.
+    """
+    where = f" at {_place(evidence, error)}" if error.frames else ""
+    if evidence.hidden:
+        known = isinstance(getattr(builtins, error.type, None), type)
+        return f"{error.type if known else 'an exception'}{where}"
+    text = clean(error.message, 400)
+    return f"{clean(error.type, 80)}{f': {text}' if text else ''}{where}"
+
+
+def _place(evidence: Evidence, error: StudentError) -> str:
+    frame = error.frames[-1]
+    code = evidence.source.line(frame.label, frame.line)
+    shown = f": {code.strip()[:120]}" if code.strip() else ""
+    return f"{clean(frame.label, 120)}, line {frame.line}{shown}"
+
+
+def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
+    sought = ", ".join(f"`{n}` {shown_shape(tuple(s))}" for n, s in answer.info.sought[:6])
+    present = ", ".join(f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8])
+    return Outcome(
+        Status.FAILED,
+        f"no parameter fits {sought}",
+        f"the module has {present or 'no parameters'}",
+        "name the layers as the stub's docstring does, and check their sizes",
+        {"parameters": [[n, list(s)] for n, s in answer.info.sought]},
+        {"parameters": [[clean(n, 60), list(s)] for n, s in answer.info.present]},
+        case,
+        kind="unbound",
+    )
+
+
+def clean(text: str, limit: int) -> str:
+    """Return a submission's text without control and bidirectional characters, cut to `limit`."""
+    kept = "".join(c if c.isprintable() or c == " " else " " for c in text)
+    kept = " ".join(kept.split())
+    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+
+
+def _volume(case: DrawnCase) -> int:
+    volume = 1
+    for size in case.dims.values():
+        volume *= size
+    return volume

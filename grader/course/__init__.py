@@ -1,0 +1,1 @@
+"""The course format: what an exercise is, read from course.yml."""

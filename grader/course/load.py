@@ -1,0 +1,161 @@
+"""Reads course.yml; a mistake in it is one line: file, line, what, nearest known key."""
+
+import difflib
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from grader.course.models import Course
+from grader.errors import CourseError, UsageError
+
+COURSE_FILE = "course.yml"
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class CourseFolder:
+    """A course and where it stands."""
+
+    course: Course
+    root: Path
+
+    @property
+    def exercises(self) -> Path:
+        """The stubs, or the student's own work in their place."""
+        return self.root / "exercises"
+
+    @property
+    def solutions(self) -> Path:
+        """The references; absent from what students get."""
+        return self.root / "solutions"
+
+    @property
+    def standins(self) -> Path:
+        """Correct replacements that later exercises import."""
+        return self.solutions / "standins"
+
+
+def find_course(start: Path | None) -> Path:
+    """Return the folder of the nearest course.yml at or above `start`; raises UsageError."""
+    here = (start or Path.cwd()).resolve()
+    candidates = [here] if start else [here, *here.parents]
+    for folder in candidates:
+        if (folder / COURSE_FILE).is_file():
+            return folder
+    if start:
+        raise UsageError(f"{start} is not a course: it has no {COURSE_FILE}")
+    raise UsageError(
+        f"no {COURSE_FILE} here or in a folder above: change into the course, or name it by --course"
+    )
+
+
+def load_course(root: Path) -> CourseFolder:
+    """Read and check `root`/course.yml; raises CourseError with one line."""
+    path = root / COURSE_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path}: is not UTF-8 (byte {error.start})") from None
+    return CourseFolder(parse_course(text, str(path)), root)
+
+
+def parse_course(text: str, source: str) -> Course:
+    """Read a course from its text; `source` names it in errors. Raises CourseError."""
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise CourseError(f"{source}:{line}: {error.problem or 'is not YAML'}") from None
+    except yaml.YAMLError:
+        raise CourseError(f"{source}:1: holds characters that YAML does not allow") from None
+    lines: dict[_Path, int] = {}
+    if node is None:
+        raise CourseError(f"{source}:1: is empty; a course begins with 'format_version: 1'")
+    _collect_lines(node, (), lines, source)
+    data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, by either name
+    try:
+        return Course.model_validate(data)
+    except ValidationError as error:
+        raise CourseError(_one_line(error, lines, source)) from None
+
+
+def _collect_lines(node: yaml.Node, path: _Path, lines: dict[_Path, int], source: str) -> None:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if (*path, key.value) in lines:
+                line = key.start_mark.line + 1
+                raise CourseError(f"{source}:{line}: the key '{key.value}' stands here twice")
+            lines[(*path, key.value)] = key.start_mark.line + 1
+            _collect_lines(value, (*path, key.value), lines, source)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            _collect_lines(value, (*path, index), lines, source)
+
+
+def _one_line(error: ValidationError, lines: dict[_Path, int], source: str) -> str:
+    """Render the first error; the line is that of the deepest part of its path in the file."""
+    first = error.errors(include_url=False)[0]
+    shown: list[str | int] = []
+    line = 1
+    for part in first["loc"]:
+        if (*shown, part) in lines:
+            shown.append(part)
+            line = lines[tuple(shown)]
+    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in shown).lstrip(".")
+    what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        what = f"unknown key '{first['loc'][-1]}'"
+        if near := difflib.get_close_matches(str(first["loc"][-1]), _known_keys(first["loc"]), 1):
+            what += f"; did you mean '{near[0]}'?"
+    elif first["type"] == "missing":
+        what = f"the key '{first['loc'][-1]}' is missing"
+    elif first["type"] == "union_tag_invalid":
+        near = difflib.get_close_matches(str(first["ctx"]["tag"]), _tags(first["ctx"]), 1)
+        what = f"unknown kind '{first['ctx']['tag']}'"
+        what += f"; did you mean '{near[0]}'?" if near else f"; known: {_listed(first['ctx'])}"
+    return f"{source}:{line}: {where}: {what}" if where else f"{source}:{line}: {what}"
+
+
+def _tags(context: dict[str, typing.Any]) -> list[str]:
+    return [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
+
+
+def _listed(context: dict[str, typing.Any]) -> str:
+    return ", ".join(_tags(context))
+
+
+def _known_keys(loc: Sequence[str | int]) -> list[str]:
+    """The keys that the model around the last part of `loc` knows."""
+    annotation: object = Course
+    for part in loc[:-1]:
+        annotation = _step(annotation, part)
+    models = _models_in(annotation)
+    return [name for model in models for name in model.model_fields]
+
+
+def _step(annotation: object, part: str | int) -> object:
+    """The annotation one part of a path further in; a union's tag picks its member."""
+    models = _models_in(annotation)
+    for model in models:
+        if isinstance(part, str) and part in model.model_fields:
+            return model.model_fields[part].annotation
+    tagged = [m for m in models if "kind" in m.model_fields and part in _literals(m)]
+    return tagged[0] if tagged else annotation
+
+
+def _literals(model: type[BaseModel]) -> tuple[object, ...]:
+    return typing.get_args(model.model_fields["kind"].annotation)
+
+
+def _models_in(annotation: object) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in typing.get_args(annotation) for model in _models_in(part)]

@@ -1,0 +1,34 @@
+"""The one tree of errors that grader raises on purpose.
+
+    GraderError
+    ├── UsageError          the command line asks for something that is not there      exit 2
+    │   ├── CourseError     course.yml, or a file that it lists, is wrong              exit 2
+    │   └── SubmissionError a submission cannot be read                                exit 2
+    └── InternalError       our own fault: a key that cannot be built, a lost worker   exit 3
+
+A mistake of a student's is never an exception: it is a verdict.
+"""
+
+
+class GraderError(Exception):
+    """Base of every error below; its text is one line for a person."""
+
+    exit_code = 3
+
+
+class UsageError(GraderError):
+    """What was asked for does not exist or does not fit."""
+
+    exit_code = 2
+
+
+class CourseError(UsageError):
+    """A course file is wrong; the text names file, line, what, and the next step."""
+
+
+class SubmissionError(UsageError):
+    """The submission as a whole cannot be read."""
+
+
+class InternalError(GraderError):
+    """The grader's own fault, never the student's."""

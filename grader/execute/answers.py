@@ -1,0 +1,165 @@
+"""What a submission claimed, rebuilt from bytes and checked against an exact form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any
+
+import numpy as np
+import safetensors.numpy
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from grader.plan.records import Array
+from grader.worker.wire import Violation
+
+Short = Annotated[str, StringConstraints(max_length=400)]
+Text = Annotated[str, StringConstraints(max_length=1 << 16)]
+Shape = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=16)]
+_DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+class AnswerStatus(StrEnum):
+    """How a call ended."""
+
+    OK = "ok"
+    RAISED = "raised"
+    UNBOUND = "unbound"
+    MISSING = "missing"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    REFUSED = "refused"  # the answer broke the protocol
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Frame(_Claim):
+    """One of the submission's own frames in a traceback."""
+
+    label: Short
+    line: int = Field(ge=0, le=1 << 30)
+    name: Short
+
+
+class StudentError(_Claim):
+    """An exception of the submission's."""
+
+    type: Short
+    bases: list[Short] = Field(max_length=8)
+    message: Text
+    frames: list[Frame] = Field(max_length=12)
+    device: bool = False  # tensors of two devices met
+
+
+class Part(_Claim):
+    """What one returned value was."""
+
+    type: Short
+    shape: Shape | None = None
+    dtype: Short | None = None
+
+
+class Untrained(_Claim):
+    """A registered parameter that no gradient reached."""
+
+    name: Short
+    roles: list[Short] = Field(max_length=64)
+
+
+class Info(_Claim):
+    """All that an answer claims beside tensors."""
+
+    returned: Short | None = None  # the container's type where several values were due
+    count: int = Field(default=1, ge=0, le=1 << 30)
+    parts: list[Part] = Field(default=[], max_length=8)
+    registered: int | None = Field(default=None, ge=0, le=1 << 60)
+    names: list[tuple[Short, Shape]] = Field(default=[], max_length=64)
+    loose: list[tuple[Short, Short]] = Field(default=[], max_length=64)
+    given: int = Field(default=0, ge=0, le=1 << 30)
+    forbidden: list[Short] = Field(default=[], max_length=64)
+    modules: list[Short] = Field(default=[], max_length=64)
+    untrained: list[Untrained] = Field(default=[], max_length=64)
+    sought: list[tuple[Short, Shape]] = Field(default=[], max_length=256)
+    present: list[tuple[Short, Shape]] = Field(default=[], max_length=64)
+
+
+class _Header(_Claim):
+    call: Short
+    status: AnswerStatus = Field(strict=False)
+    info: Info = Info()
+    error: StudentError | None = None
+
+
+class Greeting(_Claim):
+    """How loading the submission went."""
+
+    loaded: bool
+    error: StudentError | None
+    names: list[Short] = Field(max_length=400)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A submission's answer to one call."""
+
+    status: AnswerStatus
+    tensors: Mapping[str, Array] = field(default_factory=dict)
+    info: Info = Info()
+    error: StudentError | None = None
+    reason: str = ""  # of a timeout, crash or refusal
+
+
+def parse_greeting(header: dict[str, Any]) -> Greeting:
+    """Check a greeting; raises Violation."""
+    try:
+        return Greeting.model_validate(_lists_to_tuples(header))
+    except ValidationError:
+        raise Violation("a greeting of another form") from None
+
+
+def parse_answer(header: dict[str, Any], payload: bytes, call_id: str) -> Answer:
+    """Check the answer to the call `call_id`; raises Violation."""
+    try:
+        claimed = _Header.model_validate(_lists_to_tuples(header))
+    except ValidationError:
+        raise Violation("an answer of another form") from None
+    if claimed.call != call_id:
+        raise Violation("an answer to another call")
+    if (claimed.status is AnswerStatus.RAISED) != (claimed.error is not None):
+        raise Violation("an answer that contradicts itself")
+    return Answer(claimed.status, load_tensors(payload), claimed.info, claimed.error)
+
+
+def load_tensors(payload: bytes) -> dict[str, Array]:
+    """Rebuild arrays from safetensors bytes; raises Violation."""
+    if not payload:
+        return {}
+    try:
+        arrays = safetensors.numpy.load(payload)
+    except Exception as error:  # noqa: BLE001 - hostile bytes; the library raises several kinds
+        raise Violation(f"tensors that cannot be read ({type(error).__name__})") from None
+    for array in arrays.values():
+        if array.dtype.name not in _DTYPES:
+            raise Violation("a tensor of a dtype that nobody asked for")
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def header_of(call_id: str, answer: Answer) -> dict[str, Any]:
+    """Return the header that `parse_answer` reads back."""
+    return _Header(
+        call=call_id, status=answer.status, info=answer.info, error=answer.error
+    ).model_dump(mode="json")
+
+
+def _lists_to_tuples(header: dict[str, Any]) -> dict[str, Any]:
+    """Strict models take pairs as tuples, JSON has only lists."""
+    info = header.get("info")
+    if isinstance(info, dict):
+        pairs = {
+            key: [tuple(p) if isinstance(p, list) else p for p in info[key]]
+            for key in ("names", "loose", "sought", "present")
+            if isinstance(info.get(key), list)
+        }
+        header = {**header, "info": {**info, **pairs}}
+    return header

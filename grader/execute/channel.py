@@ -1,0 +1,122 @@
+"""The parent's end of a child's pipes: frames with deadlines and caps, output with a cap."""
+
+import os
+import selectors
+import time
+
+from grader.execute.launch import Child
+from grader.worker.wire import PREFIX, Violation, parse_header
+
+_CHUNK = 1 << 16
+_HEADER_CAP = 1 << 18
+_OUTPUT_FACTOR = 64  # printed output may be this many times what is kept, then the child ends
+
+
+class Closed(Exception):
+    """The child closed its answers: it crashed or left."""
+
+
+class Late(Exception):
+    """The deadline passed."""
+
+
+class Channel:
+    """Writes jobs to a child, reads its frames, and keeps the first of what it prints."""
+
+    def __init__(self, child: Child, *, payload_cap: int, output_cap: int) -> None:
+        """Caps are in bytes."""
+        self.child = child
+        self.payload_cap = payload_cap
+        self.output_cap = output_cap
+        self.output = b""
+        self._printed = 0
+        self._received = bytearray()
+        self._pending = memoryview(b"")
+        self._selector = selectors.DefaultSelector()
+        for descriptor in (child.job, child.answers, child.output):
+            os.set_blocking(descriptor, False)
+        self._selector.register(child.answers, selectors.EVENT_READ)
+        self._selector.register(child.output, selectors.EVENT_READ)
+
+    def send(self, data: bytes) -> None:
+        """Queue bytes for the child; they leave while a frame is awaited."""
+        self._pending = memoryview(bytes(self._pending) + data)
+        self._watch_job()
+
+    def receive(self, deadline: float) -> tuple[dict[str, object], bytes]:
+        """Return the next frame; raises Late, Closed or Violation.
+
+        `deadline` is in time.monotonic's seconds; partial reads do not move it.
+        """
+        while True:
+            frame = self._complete_frame()
+            if frame is not None:
+                return frame
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Late
+            for key, _ in self._selector.select(left):
+                self._serve(key.fd)
+
+    def close(self) -> None:
+        """Take what was printed last, and forget the descriptors."""
+        if self.child.output in self._selector.get_map():
+            self._read_output()
+        self._selector.close()
+
+    def _serve(self, descriptor: int) -> None:
+        if descriptor == self.child.job:
+            self._write_job()
+        elif descriptor == self.child.output:
+            self._read_output()
+        else:
+            self._read_answers()
+
+    def _complete_frame(self) -> tuple[dict[str, object], bytes] | None:
+        if len(self._received) < PREFIX.size:
+            return None
+        header_length, payload_length = PREFIX.unpack_from(self._received)
+        if header_length > _HEADER_CAP or payload_length > self.payload_cap:
+            raise Violation("an answer larger than asked for")
+        start, end = PREFIX.size + header_length, PREFIX.size + header_length + payload_length
+        if len(self._received) < end:
+            return None
+        header = parse_header(bytes(self._received[PREFIX.size : start]))
+        payload = bytes(self._received[start:end])
+        del self._received[:end]
+        return header, payload
+
+    def _read_answers(self) -> None:
+        data = os.read(self.child.answers, _CHUNK)
+        if not data:
+            raise Closed
+        self._received += data
+
+    def _read_output(self) -> None:
+        try:
+            data = os.read(self.child.output, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            self._selector.unregister(self.child.output)
+        self._printed += len(data)
+        self.output += data[: max(0, self.output_cap - len(self.output))]
+        if self._printed > self.output_cap * _OUTPUT_FACTOR:
+            raise Violation("it printed without end")
+
+    def _write_job(self) -> None:
+        try:
+            count = os.write(self.child.job, self._pending[:_CHUNK])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            count = len(self._pending)  # its answers will tell that it is gone
+        self._pending = self._pending[count:]
+        self._watch_job()
+
+    def _watch_job(self) -> None:
+        watched = self.child.job in self._selector.get_map()
+        if self._pending and not watched:
+            self._selector.register(self.child.job, selectors.EVENT_WRITE)
+        elif watched and not self._pending:
+            self._selector.unregister(self.child.job)

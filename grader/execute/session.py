@@ -1,0 +1,159 @@
+"""Runs the calls of a plan on a submission, with fresh children after hangs and crashes."""
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.course.models import Limits
+from grader.execute.answers import Answer, AnswerStatus, Greeting, parse_answer, parse_greeting
+from grader.execute.channel import Channel, Closed, Late
+from grader.execute.launch import Death, WarmProcess
+from grader.plan.records import Call
+from grader.worker.wire import Violation, pack
+
+Units = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a child runs: the submission's text and what its imports find."""
+
+    stem: str
+    units: Units
+    notebook: bool
+    earlier: Mapping[str, Units]  # stem -> what an import of it runs
+    own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
+    forbids: Sequence[str]
+
+    def header(self, calls: Sequence[dict[str, Any]], dtype: str, limits: Limits) -> dict[str, Any]:
+        """Return the frame that begins a child's life."""
+        return {
+            "stem": self.stem,
+            "units": list(self.units),
+            "notebook": self.notebook,
+            "earlier": dict(self.earlier),
+            "own_earlier": dict(self.own_earlier),
+            "forbids": list(self.forbids),
+            "calls": list(calls),
+            "dtype": dtype,
+            "message_bytes": limits.message_kib * 1024 // 4,  # characters, of up to 4 bytes
+            "answer_bytes": int(limits.answer_mib * 2**20 * 0.9),
+        }
+
+
+@dataclass
+class Collected:
+    """All answers of one submission to one plan."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    greeting: Greeting | None = None
+    output: bytes = b""
+
+
+def collect(
+    warm: WarmProcess,
+    job: Job,
+    calls: Sequence[Call],
+    payload: bytes,
+    limits: Limits,
+    dtype: str = "float64",
+) -> Collected:
+    """Make every call and return one answer for each, whatever the submission does.
+
+    `payload` holds the plan's tensors as safetensors bytes.
+    """
+    collected = Collected()
+    waiting = [(call.id, call.target, call.to_json()) for call in calls]
+    restarts: Counter[str] = Counter()
+    spent: dict[str, float] = {}
+    end = time.monotonic() + limits.submission_seconds
+    while waiting:
+        run = _Run(warm, job, limits, dtype, payload, spent, end)
+        reached = run.answer(waiting, collected)
+        if reached >= len(waiting):
+            break
+        failed = waiting[reached][1]
+        restarts[failed] += 1
+        answer = run.ending
+        collected.answers[waiting[reached][0]] = answer
+        waiting = waiting[reached + 1 :]
+        if collected.greeting is None or time.monotonic() > end:
+            given_up = waiting
+        elif restarts[failed] > limits.restarts or spent.get(failed, 0.0) > limits.target_seconds:
+            given_up = [w for w in waiting if w[1] == failed]
+        else:
+            given_up = []
+        collected.answers |= {call_id: answer for call_id, _, _ in given_up}
+        waiting = [w for w in waiting if w not in given_up]
+    return collected
+
+
+@dataclass
+class _Run:
+    """One child's life, seen from the parent."""
+
+    warm: WarmProcess
+    job: Job
+    limits: Limits
+    dtype: str
+    payload: bytes
+    spent: dict[str, float]
+    end: float
+    ending: Answer = field(default_factory=lambda: Answer(AnswerStatus.OK))
+
+    def answer(
+        self, calls: Sequence[tuple[str, str, dict[str, Any]]], collected: Collected
+    ) -> int:
+        """Fill in answers and return how many of `calls` were answered."""
+        child = self.warm.start(self.limits.model_dump())
+        channel = Channel(
+            child,
+            payload_cap=int(self.limits.answer_mib * 2**20),
+            output_cap=self.limits.output_kib * 1024,
+        )
+        channel.send(pack(self.job.header([c[2] for c in calls], self.dtype, self.limits), self.payload))
+        done = 0
+        problem: Exception | None = None
+        try:
+            header, _ = channel.receive(self._deadline(self.limits.case_seconds))
+            collected.greeting = parse_greeting(header)
+            for call_id, target, _ in calls:
+                begun = time.monotonic()
+                try:
+                    left = self.limits.target_seconds - self.spent.get(target, 0.0)
+                    header, data = channel.receive(
+                        self._deadline(min(self.limits.case_seconds, left))
+                    )
+                finally:
+                    used = time.monotonic() - begun
+                    self.spent[target] = self.spent.get(target, 0.0) + used
+                collected.answers[call_id] = parse_answer(header, data, call_id)
+                done += 1
+        except (Late, Closed, Violation) as error:
+            problem = error
+        channel.close()
+        collected.output = (collected.output + channel.output)[: channel.output_cap]
+        death = self.warm.end(child, grace=isinstance(problem, Closed))
+        if problem is not None:
+            self.ending = self._explain(problem, death)
+        return done
+
+    def _deadline(self, seconds: float) -> float:
+        return min(time.monotonic() + seconds, self.end)
+
+    def _explain(self, problem: Exception, death: Death) -> Answer:
+        out_of_cpu = death.signal == signal.SIGXCPU or (
+            death.signal == signal.SIGKILL and death.cpu >= self.limits.cpu_seconds - 0.5
+        )
+        if isinstance(problem, Late) or out_of_cpu:
+            seconds = self.limits.cpu_seconds if out_of_cpu else self.limits.case_seconds
+            return Answer(AnswerStatus.TIMEOUT, reason=f"no answer within {seconds:g} seconds")
+        if isinstance(problem, Violation):
+            return Answer(AnswerStatus.REFUSED, reason=str(problem))
+        if death.signal:
+            name = signal.Signals(death.signal).name
+            return Answer(AnswerStatus.CRASHED, reason=f"the Python process died of {name}")
+        return Answer(AnswerStatus.CRASHED, reason="the Python process left without an answer")

@@ -1,0 +1,187 @@
+"""Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.compare.checks import check_target, name_causes
+from grader.compare.forbidden import find_forbidden
+from grader.compare.outcomes import Evidence, clean
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise, Target
+from grader.execute.answers import Answer, AnswerStatus
+from grader.execute.launch import WarmProcess
+from grader.execute.session import Collected, Job, Units, collect
+from grader.key.store import AnswerKey
+from grader.plan.records import Call
+from grader.records import CheckResult, ExerciseResult, Kind, Status
+from grader.submission import Source, Submission
+from grader.worker.loading import STANDIN_LABEL
+
+_TRIED_AGAIN = ("forward", "gradient", "reuse", "train")  # calls that float32 may rescue
+
+
+@dataclass(frozen=True)
+class Standins:
+    """The correct replacements that later exercises import, by file stem."""
+
+    sources: Mapping[str, str]
+
+    @staticmethod
+    def of(folder: CourseFolder) -> "Standins":
+        """Read a course's stand-ins."""
+        paths = sorted(folder.standins.glob("*.py"))
+        return Standins({path.stem: path.read_text(encoding="utf-8") for path in paths})
+
+    def earlier(self, exercises: Iterable[Exercise]) -> dict[str, Units]:
+        """Return the units that importing these exercises runs."""
+        return {
+            e.stem: [(f"{STANDIN_LABEL}{e.stem}", self.sources[e.stem])]
+            for e in exercises
+            if e.stem in self.sources
+        }
+
+
+def grade_exercise(
+    folder: CourseFolder,
+    exercise: Exercise,
+    key: AnswerKey,
+    standins: Standins,
+    submission: Submission,
+    warm: WarmProcess,
+) -> ExerciseResult:
+    """Grade one exercise of a submission."""
+    source = submission.source(exercise)
+    if source.problem:
+        return _without_file(folder, exercise, source)
+    forbidden = find_forbidden(source, exercise.forbids)
+    checks: list[CheckResult] = []
+    output = b""
+    for group in _groups(exercise):
+        job = _job(folder, exercise, group, standins, submission)
+        collected = _run(warm, job, key, group, folder, "float64")
+        again = _run32(warm, job, key, group, folder, collected)
+        output += collected.output
+        for target in group:
+            evidence = Evidence(
+                folder.course,
+                exercise,
+                target,
+                key,
+                source,
+                collected.answers,
+                again.answers,
+                collected.greeting,
+                forbidden,
+            )
+            checks += check_target(evidence)
+    checks = name_causes(checks, lambda name: exercise.target(name).uses)
+    hidden = key.plan.split != "public"
+    return _sum_up(exercise, checks, source.notes, "" if hidden else output.decode(errors="replace"))
+
+
+def _groups(exercise: Exercise) -> list[list[Target]]:
+    """Targets that share a child: those with stand-ins, then those with the student's own."""
+    groups = [[t for t in exercise.targets if t.earlier == kind] for kind in ("stand-ins", "own")]
+    return [group for group in groups if group]
+
+
+def _job(
+    folder: CourseFolder,
+    exercise: Exercise,
+    group: Sequence[Target],
+    standins: Standins,
+    submission: Submission,
+) -> Job:
+    before = folder.course.earlier(exercise)
+    source = submission.source(exercise)
+    own: dict[str, Units] = {}
+    earlier = standins.earlier(before)
+    if group[0].earlier == "own":
+        own = {
+            e.stem: submission.source(e).units for e in before if not submission.source(e).problem
+        }
+        earlier = own
+    return Job(exercise.stem, source.units, source.notebook, earlier, own, exercise.forbids)
+
+
+def _run(
+    warm: WarmProcess,
+    job: Job,
+    key: AnswerKey,
+    group: Sequence[Target],
+    folder: CourseFolder,
+    dtype: str,
+    only: Sequence[Call] | None = None,
+) -> Collected:
+    names = {target.name for target in group}
+    calls = [c for c in key.plan.calls if c.target in names] if only is None else only
+    return collect(warm, job, calls, key.payload, folder.course.limits, dtype)
+
+
+def _run32(
+    warm: WarmProcess,
+    job: Job,
+    key: AnswerKey,
+    group: Sequence[Target],
+    folder: CourseFolder,
+    collected: Collected,
+) -> Collected:
+    """Run again in float32 the targets that raised in float64: they may insist on float32."""
+    raised = {
+        call.target
+        for call in key.plan.calls
+        if call.id in collected.answers and _may_insist(call, key, collected.answers[call.id])
+    }
+    calls = [c for c in key.plan.calls if c.target in raised and c.action in _TRIED_AGAIN]
+    return _run(warm, job, key, group, folder, "float32", calls) if calls else Collected()
+
+
+def _may_insist(call: Call, key: AnswerKey, answer: Answer) -> bool:
+    return (
+        answer.status is AnswerStatus.RAISED
+        and key.answers[call.id].status is AnswerStatus.OK
+        and call.action in _TRIED_AGAIN
+        and answer.error is not None
+        and answer.error.type not in ("NotImplementedError", "NameError", "AttributeError")
+    )
+
+
+def _without_file(folder: CourseFolder, exercise: Exercise, source: Source) -> ExerciseResult:
+    """All checks failed for the one reason that the file cannot be graded."""
+    checks = []
+    for target in exercise.targets:
+        points = target.points
+        properties = folder.course.properties(exercise, target)
+        parts = [("shape", points.shape), ("numeric", points.numeric), ("gradient", points.gradient)]
+        parts += [(f"property/{p.name}", points.property / len(properties)) for p in properties]
+        checks += [
+            CheckResult(
+                id=f"{exercise.id}/{target.name}/{name}",
+                kind=Kind(name.partition("/")[0]),
+                target=target.name,
+                status=Status.FAILED,
+                score=0.0,
+                max_score=round(worth, 6),
+                message=source.problem,
+                next_step=source.next_step,
+            )
+            for name, worth in parts
+            if worth
+        ]
+    return _sum_up(exercise, checks, source.notes, "")
+
+
+def _sum_up(
+    exercise: Exercise, checks: Sequence[CheckResult], notes: Sequence[str], output: str
+) -> ExerciseResult:
+    return ExerciseResult(
+        exercise=exercise.id,
+        title=exercise.title,
+        status=Status.worst(check.status for check in checks),
+        score=round(sum(check.score for check in checks), 2),
+        max_score=round(sum(check.max_score for check in checks), 2),
+        checks=tuple(checks),
+        notes=tuple(notes),
+        output="\n".join(clean(line, 200) for line in output.splitlines()[:40]),
+    )
+

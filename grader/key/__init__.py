@@ -1,0 +1,1 @@
+"""The answer key: what the reference returns on every call, built once and cached by content."""

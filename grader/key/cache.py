@@ -1,0 +1,189 @@
+"""Finds an answer key by the content of course and solutions, or has it built."""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+import grader
+from grader.course.load import COURSE_FILE, CourseFolder
+from grader.errors import CourseError, InternalError
+from grader.key.store import AnswerKey, DamagedKey, read_key
+
+PUBLIC = "public"
+HIDDEN = "hidden"
+_PUBLIC_SECRET = b"public"
+_KEPT = 12  # keys of older contents that stay in the cache
+_ENGINE_PARTS = ("course", "plan", "worker", "key")
+_LIBRARIES = ("torch", "numpy", "hypothesis")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The answer keys of some exercises on one split."""
+
+    digest: str  # "sha256:..." of all that they depend on
+    keys: dict[str, AnswerKey]
+    notes: tuple[str, ...] = ()
+
+
+def load_keys(
+    folder: CourseFolder,
+    exercises: Sequence[str],
+    split: str,
+    *,
+    secret: bytes = _PUBLIC_SECRET,
+    on_built: Callable[[str], None] = lambda _: None,
+) -> Keys:
+    """Return the keys, building what is missing or damaged; raises GraderError.
+
+    `on_built` hears each exercise whose key was built just now.
+    """
+    digest = content_digest(folder, split, secret)
+    place = cache_folder() / digest[:32]
+    notes: list[str] = []
+    keys: dict[str, AnswerKey] = {}
+    for exercise in exercises:
+        try:
+            keys[exercise] = read_key(place, exercise, split)
+        except DamagedKey as damage:
+            notes.append(f"a damaged answer key was built anew ({damage})")
+        except OSError:
+            pass
+    missing = [e for e in exercises if e not in keys]
+    if missing:
+        _check_solutions(folder)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            _forget_old(place.parent, place)
+            keys |= _build(folder, missing, split, secret, place, on_built)
+        except OSError as error:
+            with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
+                keys |= _build(folder, missing, split, secret, Path(temporary), on_built)
+            notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
+    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, tuple(notes))
+
+
+def cache_folder() -> Path:
+    """Return where keys are kept: GRADE_CACHE, or the user's cache."""
+    named = os.environ.get("GRADE_CACHE")
+    return Path(named) if named else platformdirs.user_cache_path("grade") / "keys"
+
+
+def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
+    """Return a digest of everything that a key depends on, in hexadecimal."""
+    digest = hashlib.sha256()
+    for part in (split, hashlib.sha256(secret).hexdigest(), engine_digest(), *_versions()):
+        digest.update(f"{part}\n".encode())
+    files = [folder.root / COURSE_FILE, *sorted(folder.solutions.rglob("*"))]
+    for path in files:
+        if path.is_file() and "__pycache__" not in path.parts:
+            name = path.relative_to(folder.root).as_posix()
+            digest.update(f"{name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def engine_digest() -> str:
+    """Return a digest of the engine's own code that builds keys."""
+    root = Path(grader.__file__).parent
+    digest = hashlib.sha256(grader.__version__.encode())
+    for part in _ENGINE_PARTS:
+        for path in sorted((root / part).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _versions() -> list[str]:
+    return [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
+
+
+def _check_solutions(folder: CourseFolder) -> None:
+    if not folder.solutions.is_dir():
+        raise CourseError(
+            f"{folder.root}: the answer key is missing, and there are no solutions to build it from"
+        )
+
+
+def _build(
+    folder: CourseFolder,
+    exercises: Sequence[str],
+    split: str,
+    secret: bytes,
+    place: Path,
+    on_built: Callable[[str], None],
+) -> dict[str, AnswerKey]:
+    """Build keys in two processes side by side; raises OSError where `place` is not writable."""
+    _probe(place)
+    shares = [share for share in (exercises[::2], exercises[1::2]) if share]
+    running = [_start(folder, share, split, secret, place) for share in shares]
+    try:
+        for process in running:
+            _follow(process, on_built)
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+    try:
+        return {exercise: read_key(place, exercise, split) for exercise in exercises}
+    except DamagedKey as damage:
+        raise InternalError(f"an answer key just built cannot be read: {damage}") from None
+
+
+def _probe(place: Path) -> None:
+    probe = place / f".probe.{os.getpid()}"
+    probe.write_bytes(b"x" * 4096)
+    probe.unlink()
+
+
+def _start(
+    folder: CourseFolder, share: Sequence[str], split: str, secret: bytes, place: Path
+) -> subprocess.Popen[bytes]:
+    request = {
+        "course": str(folder.root),
+        "exercises": list(share),
+        "split": split,
+        "secret": secret.hex(),
+        "into": str(place),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-m", "grader.key.build"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert process.stdin is not None  # noqa: S101 - PIPE was asked for
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def _follow(process: subprocess.Popen[bytes], on_built: Callable[[str], None]) -> None:
+    """Hear a builder out; raises CourseError for what it says, InternalError for silence."""
+    assert process.stdout is not None  # noqa: S101 - PIPE was asked for
+    for line in process.stdout:
+        said = json.loads(line)
+        if "error" in said:
+            raise CourseError(said["error"])
+        on_built(said["built"])
+    _, errors = process.communicate()
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
+        raise InternalError(f"the answer key could not be built: {last[0][:300]}")
+
+
+def _forget_old(cache: Path, current: Path) -> None:
+    """Remove all but the newest keys of other contents."""
+    places = [p for p in cache.iterdir() if p.is_dir() and p != current]
+    for place in sorted(places, key=lambda p: p.stat().st_mtime)[:-_KEPT]:
+        shutil.rmtree(place, ignore_errors=True)

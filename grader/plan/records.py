@@ -1,0 +1,91 @@
+"""The records of a plan: roles, cases, calls. Plain data that can be shipped."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Role:
+    """A parameter of the reference, which some parameter of a submission must play."""
+
+    name: str  # "to_queries.weight"
+    shape: tuple[int, ...]
+    kind: str  # "linear" (out, in), "bias", "table" (rows, k), or "vector"
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnCase:
+    """A configuration with its sizes drawn."""
+
+    id: str  # "main-1"
+    name: str  # what a student reads: "main" or "one head"
+    target: str
+    dims: Mapping[str, int]
+    construct: Mapping[str, object]  # as shown to a student
+    options: Mapping[str, object]
+    numeric: bool  # judged by the numeric check, not by a property
+    gradient: bool
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of one target.
+
+    Arguments are {"value": scalar}, {"tensor": key} or {"probe": name, "tensors": {...}}.
+    """
+
+    id: str
+    target: str
+    kind: str  # function, module or factory
+    case: str
+    action: str  # forward, gradient, reuse, device, train or fit
+    construct: list[dict[str, Any]]
+    options: dict[str, Any]
+    inputs: list[dict[str, Any]]
+    outputs: list[str]
+    roles: list[dict[str, Any]] = field(default_factory=list)
+    parameters: dict[str, str] = field(default_factory=dict)  # role -> tensor key
+    cotangents: list[str] = field(default_factory=list)  # tensor keys, one an output
+    again: list[dict[str, Any]] = field(default_factory=list)  # the second inputs of a reuse
+    strided: bool = False
+    watch: bool = False
+    extra: dict[str, Any] = field(default_factory=dict)  # what only this action needs
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data that json can write."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> "Call":
+        """Rebuild a call from `to_json`'s data."""
+        return Call(**data)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All calls of one exercise on one split, with the tensors that they read."""
+
+    exercise: str
+    split: str
+    cases: dict[str, DrawnCase]  # by "Target/case id"
+    calls: list[Call]
+    tensors: dict[str, Array]
+
+    def of_target(self, target: str) -> list[Call]:
+        """Return the calls of one target, in order."""
+        return [call for call in self.calls if call.target == target]
+
+    def numeric_cases(self, target: str) -> list[DrawnCase]:
+        """Return the cases of the numeric check, smallest first."""
+        return [c for c in self.cases.values() if c.target == target and c.numeric]
+
+    def only(self, targets: set[str]) -> "Plan":
+        """Return the plan for some targets."""
+        return replace(self, calls=[call for call in self.calls if call.target in targets])

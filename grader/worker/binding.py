@@ -1,0 +1,390 @@
+"""Finds which parameter of a submission's module plays which role of the reference.
+
+By name where the name is there (or an alias that the course lists), else by unique shape,
+else in order of registration. A layout says how a role's values lie in the parameter that
+plays it: transposed, stacked by heads, fused with its neighbours, or spread over a list.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+Shape = tuple[int, ...]
+Memory = dict[str, str]  # parameter name -> the form that its shape told where it could
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
+
+
+@dataclass(frozen=True)
+class Role:
+    """A parameter to find; see grader.plan.records.Role."""
+
+    name: str
+    shape: Shape
+    kind: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """student = role.reshape(split).permute(order).reshape(shape of the parameter)."""
+
+    form: str
+    split: Shape
+    order: tuple[int, ...]
+
+    def lay(self, value: Tensor, shape: Shape) -> Tensor:
+        """Bring a role's values into a parameter's shape."""
+        return value.reshape(self.split).permute(self.order).reshape(shape)
+
+    def lift(self, value: Tensor, role_shape: Shape) -> Tensor:
+        """Bring a parameter's values (or gradient) back into the role's shape."""
+        laid = [self.split[axis] for axis in self.order]
+        inverse = [self.order.index(axis) for axis in range(len(self.order))]
+        return value.reshape(laid).permute(inverse).reshape(role_shape)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A parameter, or a list of alike parameters that together play a role."""
+
+    name: str
+    parameters: tuple[nn.Parameter, ...]
+    owner: type[nn.Module]
+    members: tuple[str, ...]  # the parameters' own names
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the parameter; a list's members are stacked on a first axis."""
+        one = tuple(self.parameters[0].shape)
+        return one if len(self.parameters) == 1 else (len(self.parameters), *one)
+
+    @property
+    def raw(self) -> bool:
+        """Whether its orientation is the student's own choice."""
+        return not issubclass(self.owner, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Embedding)
+
+    def load(self, value: Tensor) -> None:
+        """Store `value`, of this item's shape."""
+        parts = value.unbind(0) if len(self.parameters) > 1 else (value,)
+        for parameter, part in zip(self.parameters, parts, strict=True):
+            parameter.copy_(part)
+
+    def gradient(self) -> Tensor | None:
+        """Return the gradient in this item's shape, None where there is none."""
+        parts = [parameter.grad for parameter in self.parameters]
+        if all(part is None for part in parts):
+            return None
+        full = [
+            torch.zeros_like(p) if g is None else g
+            for p, g in zip(self.parameters, parts, strict=True)
+        ]
+        return torch.stack(full) if len(full) > 1 else full[0]
+
+
+@dataclass(frozen=True)
+class Bond:
+    """One item that plays one role, or several that are fused in it."""
+
+    roles: tuple[Role, ...]
+    item: Item
+    layout: Layout
+
+    def load(self, values: Sequence[Tensor]) -> None:
+        """Store the roles' values in the item."""
+        joined = torch.cat(list(values)) if len(values) > 1 else values[0]
+        self.item.load(self.layout.lay(joined, self.item.shape))
+
+    def gradients(self) -> list[Tensor | None]:
+        """Return one gradient a role, in the role's shape."""
+        gradient = self.item.gradient()
+        if gradient is None:
+            return [None] * len(self.roles)
+        rows = [role.shape[0] for role in self.roles]
+        joined = self.layout.lift(gradient, (sum(rows), *self.roles[0].shape[1:]))
+        return list(joined.split(rows))
+
+
+class Unbound(Exception):
+    """Roles that no parameter can play."""
+
+    def __init__(self, sought: Sequence[Role], items: Sequence[Item]) -> None:
+        super().__init__("no parameter fits")
+        self.sought = [(role.name, role.shape) for role in sought]
+        self.present = [(item.name, item.shape) for item in items]
+
+
+def bind(
+    module: nn.Module,
+    roles: Sequence[Role],
+    given: Iterable[nn.Module],
+    memory: Memory,
+) -> list[Bond]:
+    """Return the bonds of all roles; raises Unbound.
+
+    `given` are sublayers whose parameters are not the submission's. `memory` tells forms that
+    another instance's shapes told; forms told here are added to it.
+    """
+    items = own_items(module, given)
+    search = _Search(list(roles), memory)
+    families = _families(items)
+    for candidates in (items, families):
+        search.by_meaning(candidates)
+    for candidates in (items, families):
+        search.in_order(candidates)
+    if search.roles:
+        raise Unbound(search.roles, items)
+    return search.bonds
+
+
+def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
+    """Return the module's own parameters in order of registration, each once under its names."""
+    excluded = {id(p) for sublayer in given for p in sublayer.parameters()}
+    owners = dict(module.named_modules(remove_duplicate=False))
+    return [
+        Item(name, (p,), type(owners[name.rpartition(".")[0]]), (name,))
+        for name, p in module.named_parameters(remove_duplicate=False)
+        if id(p) not in excluded
+    ]
+
+
+@dataclass
+class _Search:
+    roles: list[Role]  # still without an item, in order
+    memory: Memory
+    items: list[Item] = field(default_factory=list)
+    bonds: list[Bond] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)  # names of the parameters that play a role
+
+    def by_meaning(self, items: list[Item]) -> None:
+        """Bind what names and shapes tell."""
+        self.items = items
+        self._by_exact_name()
+        self._by_alias()
+        while self._by_companion() or self._by_unique_shape() or self._by_fusion():
+            pass
+
+    def in_order(self, items: list[Item]) -> None:
+        """Bind what is left in the order of registration."""
+        self.items = items
+        for role in list(self.roles):
+            for item in self._free():
+                if role in self.roles and self._fits(role, item):
+                    self._take([role], item)
+                    while self._by_companion():
+                        pass
+
+    def _free(self) -> list[Item]:
+        return [item for item in self.items if not self.used & set(item.members)]
+
+    def _take(self, roles: Sequence[Role], item: Item) -> bool:
+        layout = self._layout(roles, item)
+        if layout is None:
+            return False
+        self.bonds.append(Bond(tuple(roles), item, layout))
+        self.used |= set(item.members)
+        for role in roles:
+            self.roles.remove(role)
+        return True
+
+    def _layout(self, roles: Sequence[Role], item: Item) -> Layout | None:
+        """The way the roles fit the item: what memory says, else the first form."""
+        found = fitting_layouts(roles, item)
+        if len(found) == 1:
+            self.memory.setdefault(item.name, found[0].form)
+        remembered = [layout for layout in found if layout.form == self.memory.get(item.name)]
+        return (remembered or found or [None])[0]
+
+    def _fits(self, role: Role, item: Item) -> bool:
+        return bool(fitting_layouts([role], item))
+
+    def _by_exact_name(self) -> None:
+        by_name = {item.name: item for item in self.items}
+        for role in list(self.roles):
+            stem = role.name.rpartition(".")[0]
+            for name in (role.name, stem if role.kind != "bias" else ""):
+                if name in by_name and self._fits(role, by_name[name]):
+                    self._take([role], by_name[name])
+                    break
+
+    def _by_alias(self) -> None:
+        meant = {
+            id(item): [role for role in self.roles if names_role(item.name, role)]
+            for item in self._free()
+        }
+        for item in self._free():
+            fitting = [role for role in meant[id(item)] if self._fits(role, item)]
+            rivals = [
+                other
+                for other in self._free()
+                if other is not item and any(role in meant[id(other)] for role in fitting)
+                and any(self._fits(role, other) for role in fitting)
+            ]
+            if len(fitting) == 1 and not rivals and fitting[0] in self.roles:
+                self._take(fitting, item)
+
+    def _by_unique_shape(self) -> bool:
+        for role in list(self.roles):
+            fitting = [item for item in self._free() if self._fits(role, item)]
+            rivals = [r for r in self.roles if fitting and self._fits(r, fitting[0])]
+            if len(fitting) == 1 and len(rivals) == 1:
+                return self._take([role], fitting[0])
+        return False
+
+    def _by_fusion(self) -> bool:
+        for item in self._free():
+            for run in _runs(self.roles):
+                if fitting_layouts(run, item) and not any(self._fits(r, item) for r in self.roles):
+                    return self._take(run, item)
+        return False
+
+    def _by_companion(self) -> bool:
+        """A layer's weight and bias play the weight and bias of one role's layer."""
+        homes = {
+            role.name.rpartition(".")[0]: bond.item.name.rpartition(".")[0]
+            for bond in self.bonds
+            if len(bond.roles) == 1
+            for role in bond.roles
+        }
+        for role in self.roles:
+            stem, _, last = role.name.rpartition(".")
+            for item in self._free():
+                if stem in homes and item.name == f"{homes[stem]}.{last}" and self._fits(role, item):
+                    return self._take([role], item)
+        return False
+
+
+def _runs(roles: Sequence[Role]) -> list[list[Role]]:
+    """Neighbours of one kind that could be fused, longest first.
+
+    Weights and biases alternate in the order of registration, so neighbours are counted
+    among the roles of their own kind.
+    """
+    found: list[list[Role]] = []
+    for kind in ("linear", "bias"):
+        alike = [role for role in roles if role.kind == kind]
+        for start in range(len(alike)):
+            for end in range(start + 2, len(alike) + 1):
+                found.append(alike[start:end])
+    return sorted(found, key=len, reverse=True)
+
+
+def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
+    """Return every way that the roles' values can lie in the item, the likeliest first."""
+    first = roles[0]
+    if any(role.shape[1:] != first.shape[1:] for role in roles):
+        return []
+    shape = (sum(role.shape[0] for role in roles), *first.shape[1:])
+    if prod(shape) != prod(item.shape):
+        return []
+    if first.kind != "linear":
+        return _plain_layouts(shape, item)
+    if not item.raw:
+        return _owned_layouts(shape, item)
+    stacked = len(roles) if len(roles) > 1 else None
+    return _linear_layouts(shape, item.shape, stacked)
+
+
+def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
+    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows."""
+    order = tuple(range(len(shape)))
+    same = _squeezed(item.shape) == _squeezed(shape)
+    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
+    listed = len(shape) == 1 and len(item.parameters) > 1
+    return [Layout("as it is", shape, order)] if same or split or listed else []
+
+
+def _owned_layouts(shape: Shape, item: Item) -> list[Layout]:
+    """A layer of torch's own: (out, in), width-one axes behind, lists stacked in front."""
+    out, inner = shape
+    one = tuple(item.parameters[0].shape)
+    if len(item.parameters) == 1:
+        width_one = one[:2] == shape and all(axis == 1 for axis in one[2:])
+        return [Layout("as it is", shape, (0, 1))] if width_one else []
+    count = len(item.parameters)
+    if one[:2] == (out // count, inner):
+        return [Layout("listed", shape, (0, 1))]
+    if one[:2] == (out, inner // count):
+        return [Layout("listed inputs", (out, count, inner // count), (1, 0, 2))]
+    return []
+
+
+def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> list[Layout]:
+    """A weight that the student laid out; (in, out) before (out, in), as `x @ weight` reads it."""
+    out, inner = shape
+    target = item_shape if item_shape in {shape, (inner, out)} else _squeezed(item_shape)
+    layouts = []
+    if target == (inner, out):
+        layouts.append(Layout("in, out", shape, (1, 0)))
+    if target == shape:
+        layouts.append(Layout("out, in", shape, (0, 1)))
+    if len(target) == 3:
+        layouts += _stacked_layouts(shape, target, stacked)
+    return layouts
+
+
+def _stacked_layouts(shape: Shape, target: Shape, stacked: int | None) -> list[Layout]:
+    """Three axes: one of them counts parts (heads, or fused roles) of the outputs or inputs."""
+    out, inner = shape
+    layouts = []
+    for n in sorted(set(target)) if stacked is None else [stacked]:
+        if out % n == 0:
+            split = (n, out // n, inner)
+            for form, order in (("n, in, o", (0, 2, 1)), ("n, o, in", (0, 1, 2)), ("in, n, o", (2, 0, 1))):
+                if tuple(split[axis] for axis in order) == target:
+                    layouts.append(Layout(f"{form} of {'roles' if stacked else 'parts'}", split, order))
+        if inner % n == 0 and stacked is None:
+            split = (out, n, inner // n)
+            for form, order in (("n, i, out", (1, 2, 0)), ("out, n, i", (0, 1, 2)), ("n, out, i", (1, 0, 2))):
+                if tuple(split[axis] for axis in order) == target:
+                    layouts.append(Layout(form, split, order))
+    return layouts
+
+
+def _squeezed(shape: Shape) -> Shape:
+    return tuple(axis for axis in shape if axis != 1)
+
+
+def _families(items: Sequence[Item]) -> list[Item]:
+    """Lists of alike parameters: names that differ in one number, of equal shape."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        for found in re.finditer(r"(?<![^.])\d+(?![^.])", item.name):
+            pattern = f"{item.name[: found.start()]}*{item.name[found.end() :]}"
+            groups.setdefault(pattern, []).append(item)
+    return [
+        Item(
+            pattern,
+            tuple(m.parameters[0] for m in members),
+            members[0].owner,
+            tuple(m.name for m in members),
+        )
+        for pattern, members in groups.items()
+        if len({m.shape for m in members}) == 1 and len(members) > 1
+    ]
+
+
+def names_role(name: str, role: Role) -> bool:
+    """Whether a parameter's name means the role, by the role's stem or an alias."""
+    stem, _, last = role.name.rpartition(".")
+    wanted = {_plain(alias) for alias in (stem or last, *role.aliases)}
+    parts = [part for part in name.split(".") if not part.isdigit() and part != "*"]
+    if len(parts) > 1 and parts[-1] in ("weight", "bias"):
+        parts.pop()
+    words = set()
+    for part in parts:
+        pieces = [p.lower() for p in re.split(r"_+", _CAMEL.sub("_", part)) if p]
+        words |= {_plain(part), *pieces}
+    for affix in _AFFIXES:
+        words |= {word.removeprefix(affix) for word in words if word != affix}
+        words |= {word.removesuffix(affix) for word in words if word != affix}
+    return bool(wanted & words)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())

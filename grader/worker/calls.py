@@ -1,0 +1,394 @@
+"""Makes one call of a target and gathers what it returned, as plain tensors and plain data."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from grader.worker import device
+from grader.worker.binding import Bond, Memory, Role, bind, own_items
+from grader.worker.loading import in_standin
+from grader.worker.probes import build_probe
+
+Call = dict[str, Any]
+Tensors = dict[str, Tensor]
+_SEED = 20170612  # any fixed number: a call draws the same masks on every run
+_DTYPES = (
+    torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
+    torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+_LISTED = 64  # names of parameters that an answer lists
+
+
+class Answer:
+    """What one call came to: named tensors and a description of what was returned."""
+
+    def __init__(self) -> None:
+        self.tensors: Tensors = {}
+        self.info: dict[str, Any] = {}
+        self.bytes = 0
+
+
+class Runner:
+    """Makes calls of the targets in a namespace, one after the other."""
+
+    def __init__(
+        self, namespace: dict[str, Any], tensors: Tensors, dtype: torch.dtype, answer_bytes: int
+    ) -> None:
+        self.namespace = namespace
+        self.tensors = tensors
+        self.dtype = dtype
+        self.answer_bytes = answer_bytes
+        self.memories: dict[str, Memory] = {}
+        self.constructs: dict[str, list[Call]] = {}
+        self.forbidden: dict[str, Any] = {}
+
+    def announce(self, calls: Sequence[Call], forbidden: Sequence[str]) -> None:
+        """Tell the calls to come, from which parameter layouts are learnt, and forbidden names."""
+        for call in calls:
+            if call["roles"]:
+                self.constructs.setdefault(call["target"], []).append(call)
+        self.forbidden = {name: found for name in forbidden if (found := _resolve(name)) is not None}
+
+    def make(self, call: Call) -> Answer:
+        """Make one call; lets every exception of the submission through."""
+        torch.set_default_dtype(self.dtype)
+        torch.set_grad_enabled(True)
+        torch.manual_seed(_SEED)
+        action: Callable[[Call, Answer], None] = getattr(self, f"_{call['action']}")
+        answer = Answer()
+        if call["watch"] and self.forbidden:
+            with _Watch(self.forbidden) as watch:
+                action(call, answer)
+            answer.info["forbidden"] = sorted(watch.seen)
+        else:
+            action(call, answer)
+        return answer
+
+    # ---- actions ----------------------------------------------------------------------------
+
+    def _forward(self, call: Call, answer: Answer) -> None:
+        function, module, _ = self._build(call, answer)
+        inputs = self._inputs(call["inputs"], strided=call["strided"])
+        kept = list(inputs)
+        returned = function(*inputs)
+        for name, value in zip(self._input_names(call), kept, strict=True):
+            if isinstance(value, Tensor):
+                self._add(answer, f"input/{name}", value)
+        self._collect(call, returned, answer)
+        if module is not None:
+            self._audit(call, module, answer)
+
+    def _gradient(self, call: Call, answer: Answer) -> None:
+        function, module, bonds = self._build(call, answer)
+        leaves: list[Any] = []
+        inputs: list[Any] = []
+        for value in self._inputs(call["inputs"]):
+            real = isinstance(value, Tensor) and value.is_floating_point()
+            leaves.append(value.requires_grad_() if real else value)
+            # a copy: an in-place operation on the input is another check's business
+            inputs.append(value.clone() if real else value)
+        outputs = _as_list(function(*inputs), len(call["outputs"]))
+        total = sum(
+            (output * self.tensors[key].to(output.dtype)).sum()
+            for output, key in zip(outputs, call["cotangents"], strict=True)
+        )
+        total.backward()  # type: ignore[union-attr]
+        for name, leaf in zip(self._input_names(call), leaves, strict=True):
+            if isinstance(leaf, Tensor) and leaf.is_floating_point():
+                self._add(answer, f"grad/{name}", _or_zeros(leaf.grad, leaf))
+        for bond in bonds:
+            for role, gradient in zip(bond.roles, bond.gradients(), strict=True):
+                zeros = torch.zeros(role.shape)
+                self._add(answer, f"grad/{role.name}", _or_zeros(gradient, zeros))
+        if module is not None:
+            answer.info["untrained"] = _untrained(module, bonds)
+
+    def _reuse(self, call: Call, answer: Answer) -> None:
+        function, _, _ = self._build(call, answer)
+        function(*self._inputs(call["inputs"]))
+        self._collect(call, function(*self._inputs(call["again"])), answer)
+
+    def _device(self, call: Call, answer: Answer) -> None:
+        with torch.no_grad():
+            function, module, _ = self._build(call, answer)
+            if module is not None:
+                device.move(module)
+            inputs = [
+                device.Elsewhere(v) if isinstance(v, Tensor) else v
+                for v in self._inputs(call["inputs"])
+            ]
+            with device.PretendDevice():
+                returned = function(*inputs)
+        for output in _as_list(returned, len(call["outputs"])):
+            if isinstance(output, Tensor) and output.device != device.DEVICE:
+                raise device.DeviceMix("the output is on another device than the input")
+
+    def _train(self, call: Call, answer: Answer) -> None:
+        function, module, _ = self._build(call, answer)
+        if module is not None:
+            module.train()
+        repeats = call["extra"]["repeats"]
+        inputs = [
+            v.repeat(repeats, *[1] * (v.dim() - 1)) if isinstance(v, Tensor) else v
+            for v in self._inputs(call["inputs"])
+        ]
+        with torch.no_grad():
+            outputs = _as_list(function(*inputs), len(call["outputs"]))
+        for name, output in zip(call["outputs"], outputs, strict=True):
+            if not isinstance(output, Tensor) or output.size(0) % repeats:
+                raise TypeError(f"in training mode the {name} has another shape than in evaluation")
+            samples = output.double().unflatten(0, (repeats, -1))
+            mean = samples.mean(0)
+            answer.tensors[f"mean/{name}"] = mean
+            answer.tensors[f"second/{name}"] = ((samples - mean) ** 2).mean(0)
+            answer.tensors[f"fourth/{name}"] = ((samples - mean) ** 4).mean(0)
+
+    def _fit(self, call: Call, answer: Answer) -> None:
+        function, module, _ = self._build(call, answer)
+        if module is None:
+            raise TypeError("there is no module to train")
+        labels = self.tensors[call["extra"]["labels"]]
+        inputs = self._inputs(call["inputs"])
+        self._add(answer, "before", function(*inputs).detach())
+        module.train()
+        optimizer = _Adam(list(module.parameters()), call["extra"]["learning_rate"])
+        for _ in range(call["extra"]["steps"]):
+            nn.functional.nll_loss(function(*inputs), labels).backward()
+            optimizer.step()
+        module.eval()
+        self._add(answer, "after", function(*inputs).detach())
+
+    # ---- parts ------------------------------------------------------------------------------
+
+    def _build(
+        self, call: Call, answer: Answer
+    ) -> tuple[Callable[..., Any], nn.Module | None, list[Bond]]:
+        """Return what to call, its module (None for a function) and the parameters' bonds."""
+        target = self.namespace[call["target"]]
+        if call["kind"] == "function":
+            return (lambda *inputs: target(*inputs, **call["options"])), None, []
+        module, given = self._construct(target, call)
+        bonds: list[Bond] = []
+        if call["roles"]:
+            bonds = self._load_parameters(call, module, given)
+        module.eval()
+        return module, module, bonds
+
+    def _construct(self, target: Any, call: Call) -> tuple[nn.Module, list[nn.Module]]:
+        arguments = self._inputs(call["construct"])
+        module = target(*arguments, **call["options"])
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"{call['target']} makes a {type(module).__name__}, not an nn.Module")
+        return module, [a for a in arguments if isinstance(a, nn.Module)]
+
+    def _load_parameters(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
+        memory = self._memory(call["target"], module, given)
+        bonds = bind(module, _roles(call), given, memory)
+        played = {id(p) for bond in bonds for p in bond.item.parameters}
+        with torch.no_grad():
+            for bond in bonds:
+                bond.load([self.tensors[call["parameters"][role.name]] for role in bond.roles])
+            for item in own_items(module, given):
+                # A bias that nobody asked for is the audit's business, not the values'.
+                if item.name.endswith("bias") and id(item.parameters[0]) not in played:
+                    item.parameters[0].zero_()
+        return bonds
+
+    def _memory(self, target: str, module: nn.Module, given: list[nn.Module]) -> Memory:
+        """Layouts that the shapes of some instance tell; only raw matrices need them."""
+        if target not in self.memories:
+            memory = self.memories[target] = {}
+            items = own_items(module, given)
+            if any(item.raw and item.parameters[0].dim() > 1 for item in items):
+                for call in self.constructs.get(target, []):
+                    try:
+                        other, sublayers = self._construct(self.namespace[target], call)
+                        bind(other, _roles(call), sublayers, memory)
+                    except Exception:  # noqa: BLE001, S112 - the call itself will say it
+                        continue
+        return self.memories[target]
+
+    def _inputs(self, arguments: Sequence[dict[str, Any]], *, strided: bool = False) -> list[Any]:
+        made: list[Any] = []
+        for argument in arguments:
+            if "tensor" in argument:
+                value = self.tensors[argument["tensor"]].clone()
+                made.append(_non_contiguous(value) if strided else value)
+            elif "probe" in argument:
+                parts = {k: self.tensors[v].clone() for k, v in argument["tensors"].items()}
+                made.append(build_probe(argument["probe"], parts))
+            else:
+                made.append(argument["value"])
+        return made
+
+    def _input_names(self, call: Call) -> list[str]:
+        return [str(index) for index in range(len(call["inputs"]))]
+
+    def _collect(self, call: Call, returned: Any, answer: Answer) -> None:
+        """Describe what was returned, and take the tensors that are plain and not too large."""
+        wanted = call["outputs"]
+        single = len(wanted) == 1
+        parts = [returned] if single or not isinstance(returned, tuple | list) else list(returned)
+        answer.info["returned"] = None if single else _type_name(returned)
+        answer.info["count"] = len(parts)
+        answer.info["parts"] = [self._describe(part) for part in parts[:8]]
+        for name, part in zip(wanted, parts, strict=False):
+            self._add(answer, f"output/{name}", part)
+
+    def _describe(self, value: Any) -> dict[str, Any]:
+        described: dict[str, Any] = {"type": _type_name(value)}
+        if isinstance(value, Tensor):
+            described["shape"] = list(value.shape)[:16]
+            described["dtype"] = str(value.dtype).removeprefix("torch.")
+        return described
+
+    def _add(self, answer: Answer, name: str, value: Any) -> None:
+        if type(value) not in (Tensor, nn.Parameter) or value.layout is not torch.strided:
+            return
+        if value.dtype not in _DTYPES or value.device.type != "cpu":
+            return
+        answer.bytes += value.numel() * value.element_size()
+        if answer.bytes > self.answer_bytes:
+            return
+        plain = value.detach().resolve_conj().resolve_neg()
+        answer.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
+
+    def _audit(self, call: Call, module: nn.Module, answer: Answer) -> None:
+        """Count the module's own parameters, and list tensors that it hides."""
+        given = [m for m in module.modules() if type(m).__module__.startswith("grader.worker")]
+        items = own_items(module, given)
+        sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
+        answer.info["registered"] = sum(sizes.values())
+        answer.info["names"] = [[i.name, list(i.shape)] for i in items[:_LISTED]]
+        answer.info["loose"] = _loose(module)[:_LISTED]
+        answer.info["given"] = len({id(m) for m in given})
+        if call["watch"]:
+            classes = [c for c in self.forbidden.values() if isinstance(c, type)]
+            used = {type(m) for m in module.modules()}
+            names = {n for n, c in self.forbidden.items() if c in classes and c in used}
+            answer.info["modules"] = sorted(names)
+
+
+class _Watch(TorchFunctionMode):
+    """Notes which forbidden functions of torch the submission calls; a stand-in may call them."""
+
+    def __init__(self, forbidden: dict[str, Any]) -> None:
+        super().__init__()
+        self.forbidden = forbidden
+        self.seen: set[str] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for name, one in self.forbidden.items():
+            if func is one and not in_standin(sys._getframe(1)):
+                self.seen.add(name)
+        return func(*args, **(kwargs or {}))
+
+
+class _Adam:
+    """Adam by its paper (Kingma and Ba, 2015, algorithm 1).
+
+    torch.optim imports its compiler on the first step, a second that no check needs.
+    """
+
+    def __init__(self, parameters: list[nn.Parameter], rate: float) -> None:
+        self.parameters = [p for p in parameters if p.requires_grad]
+        self.rate = rate
+        self.count = 0
+        self.first = [torch.zeros_like(p) for p in self.parameters]
+        self.second = [torch.zeros_like(p) for p in self.parameters]
+
+    def step(self) -> None:
+        """Move every parameter that has a gradient, and forget the gradients."""
+        self.count += 1
+        with torch.no_grad():
+            for p, m, v in zip(self.parameters, self.first, self.second, strict=True):
+                if p.grad is not None:
+                    m.lerp_(p.grad, 0.1)
+                    v.lerp_(p.grad**2, 0.001)
+                    root = (v / (1 - 0.999**self.count)).sqrt() + 1e-8
+                    p -= self.rate * (m / (1 - 0.9**self.count)) / root
+                    p.grad = None
+
+
+def _roles(call: Call) -> list[Role]:
+    return [
+        Role(r["name"], tuple(r["shape"]), r["kind"], tuple(r["aliases"])) for r in call["roles"]
+    ]
+
+
+def _as_list(returned: Any, count: int) -> list[Any]:
+    if count == 1:
+        return [returned]
+    if not isinstance(returned, tuple | list) or len(returned) != count:
+        raise TypeError(f"{count} tensors were expected, a {_type_name(returned)} came")
+    return list(returned)
+
+
+def _or_zeros(gradient: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros_like(like) if gradient is None else gradient
+
+
+def _untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
+    """Registered parameters that no gradient reached, with the roles they play."""
+    roles: dict[int, list[str]] = {}
+    for bond in bonds:
+        for parameter in bond.item.parameters:
+            roles.setdefault(id(parameter), []).extend(role.name for role in bond.roles)
+    return [
+        {"name": name, "roles": roles.get(id(p), [])}
+        for name, p in module.named_parameters()
+        if p.grad is None or not bool((p.grad != 0).any())
+    ][:_LISTED]
+
+
+def _loose(module: nn.Module) -> list[list[str]]:
+    """Tensors and modules that hang on the module without being registered."""
+    found: list[list[str]] = []
+    own = {"_parameters", "_buffers", "_modules"}
+    for path, part in module.named_modules():
+        for name, value in vars(part).items():
+            if name in own or name.startswith("_forward") or name.startswith("_backward"):
+                continue
+            for what in _hidden_in(value, 0):
+                found.append([f"{path}.{name}".lstrip("."), what])
+    return found
+
+
+def _hidden_in(value: Any, depth: int) -> list[str]:
+    if isinstance(value, nn.Parameter):
+        return ["parameter"]
+    if isinstance(value, Tensor):
+        return ["tensor"] if value.dim() > 0 else []
+    if isinstance(value, nn.Module):
+        return ["module"]
+    if depth < 3 and isinstance(value, list | tuple | set):
+        parts = list(value)[:_LISTED]
+    elif depth < 3 and isinstance(value, dict):
+        parts = list(value.values())[:_LISTED]
+    else:
+        return []
+    return sorted({what for part in parts for what in _hidden_in(part, depth + 1)})
+
+
+def _non_contiguous(value: Tensor) -> Tensor:
+    """Return a view of the same values whose strides are not those of a fresh tensor."""
+    if value.dim() < 2:
+        return value.repeat_interleave(2)[::2]
+    return value.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def _type_name(value: Any) -> str:
+    return str(type(value).__name__)[:80]
+
+
+def _resolve(name: str) -> Any:
+    """Find what a qualified name such as torch.nn.LayerNorm means, None where nothing."""
+    parts = name.split(".")
+    found: Any = sys.modules.get(parts[0])
+    for part in parts[1:]:
+        found = getattr(found, part, None)
+    return found

@@ -1,0 +1,110 @@
+"""A pretend accelerator: finds a hard-coded device on a machine that has only a CPU.
+
+Tensors on it report the device `meta` and hold their values in a CPU tensor beside, so
+control flow that looks at values still works. Every operation passes `PretendDevice`, which
+refuses to mix devices as an accelerator would, and allows what accelerators allow: 0-dim
+tensors, copies, and CPU indices into an indexed tensor.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+DEVICE = torch.device("meta")
+_aten = torch.ops.aten
+_COPIES = {_aten._to_copy.default, _aten.copy_.default}
+_INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
+
+
+class DeviceMix(RuntimeError):
+    """Tensors of two devices met in one operation."""
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that says it is on `meta`; `values` is what it holds."""
+
+    values: Tensor
+
+    @staticmethod
+    def __new__(cls, values: Tensor) -> "Elsewhere":
+        """Wrap a CPU tensor."""
+        made = torch.Tensor._make_wrapper_subclass(
+            cls,
+            values.size(),
+            strides=values.stride(),
+            storage_offset=values.storage_offset(),
+            dtype=values.dtype,
+            device=DEVICE,
+        )
+        made.values = values.detach()
+        return made
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Serve operations that run outside the mode, such as `repr`."""
+        return _run(func, args, kwargs or {})
+
+
+class PretendDevice(TorchDispatchMode):
+    """While active, `meta` is an accelerator of its own."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from importing its compiler, about a second, only to switch it off."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run one operation on the values, or raise DeviceMix."""
+        return _run(func, args, kwargs or {})
+
+
+def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    flat, _ = tree_flatten((args, kwargs))
+    tensors = [a for a in flat if isinstance(a, Tensor)]
+    here = any(isinstance(t, Elsewhere) for t in tensors)
+    if here and func not in _COPIES:
+        _refuse_mixed(func, args, tensors)
+    target = kwargs.get("device")
+    if target is not None:
+        here = torch.device(target) == DEVICE
+        kwargs = {**kwargs, "device": torch.device("cpu")}
+    out = func(*tree_map(_values, args), **tree_map(_values, kwargs))
+    if func is _aten.copy_.default or _is_in_place(func):
+        return args[0]
+    return tree_map(lambda o: Elsewhere(o) if isinstance(o, Tensor) else o, out) if here else out
+
+
+def _refuse_mixed(func: Any, args: Any, tensors: list[Tensor]) -> None:
+    if func in _INDEXED:
+        tensors = [args[0], *(a for a in args[2:] if isinstance(a, Tensor))]
+    strangers = [t for t in tensors if not isinstance(t, Elsewhere) and t.dim() > 0]
+    if strangers and any(isinstance(t, Elsewhere) for t in tensors):
+        raise DeviceMix(f"{func.name().split('::')[-1].split('.')[0]} got tensors on two devices")
+
+
+def _values(value: Any) -> Any:
+    return value.values if isinstance(value, Elsewhere) else value
+
+
+def _is_in_place(func: Any) -> bool:
+    name = func.name().split("::")[-1].split(".")[0]
+    return bool(name.endswith("_") and not name.startswith("__"))
+
+
+def move(module: nn.Module) -> None:
+    """Move parameters and buffers, in place, as `module.to(device)` does for an accelerator."""
+    for part in module.modules():
+        for name, parameter in part._parameters.items():
+            if parameter is not None:
+                # not wrapped in nn.Parameter, which imports torch.distributed for a subclass
+                part._parameters[name] = Elsewhere(parameter)  # type: ignore[assignment]
+        for name, buffer in part._buffers.items():
+            if buffer is not None:
+                part._buffers[name] = Elsewhere(buffer)

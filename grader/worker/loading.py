@@ -1,0 +1,129 @@
+"""Loads a submission from text: units of source, earlier exercises, errors with their frames."""
+
+import __future__
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_FUTURE_FLAGS = sum(
+    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+)
+_PACKAGE = "exercises"
+STANDIN_LABEL = "stand-in "  # begins the label of a stand-in's unit
+_FRAMES = 12  # of a traceback, innermost last
+
+Unit = tuple[str, str]  # label that frames show, source text
+
+
+def run_units(module: types.ModuleType, units: Sequence[Unit], *, go_on: bool) -> BaseException | None:
+    """Run units in the module, in order, and return the first exception.
+
+    With `go_on` a failing unit does not stop the later ones, as in a notebook.
+    """
+    flags = 0
+    first: BaseException | None = None
+    for label, source in units:
+        try:
+            code = compile(source, label, "exec", flags=flags, dont_inherit=True)
+            flags |= code.co_flags & _FUTURE_FLAGS
+            exec(code, module.__dict__)
+        except BaseException as error:  # noqa: BLE001 - the edge where student code runs
+            first = first or error
+            if not go_on:
+                break
+    return first
+
+
+def new_module(stem: str, label: str) -> types.ModuleType:
+    """Return an empty module that imports as `stem` and as `exercises.stem`."""
+    module = types.ModuleType(stem)
+    module.__file__ = label
+    module.__package__ = _PACKAGE
+    sys.modules[stem] = sys.modules[f"{_PACKAGE}.{stem}"] = module
+    return module
+
+
+class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Serves earlier exercises from text, on import; nothing is looked up in any folder."""
+
+    def __init__(self, sources: Mapping[str, Sequence[Unit]]) -> None:
+        """`sources` maps a file's stem to its units; a stand-in has one."""
+        self.sources = {stem: units for stem, units in sources.items()}
+        for stem, units in sources.items():
+            self.sources.setdefault(stem.split("_", 1)[0], units)
+
+    def install(self) -> None:
+        """Serve imports from now on, before any path is searched."""
+        sys.meta_path.insert(0, self)
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find `exercises`, `exercises.<stem>` and `<stem>`."""
+        if fullname == _PACKAGE:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        stem = fullname.removeprefix(f"{_PACKAGE}.")
+        if stem in self.sources:
+            return importlib.machinery.ModuleSpec(fullname, self, origin=stem)
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the module's units; raises what they raise."""
+        if module.__name__ == _PACKAGE:
+            return
+        stem = module.__name__.removeprefix(f"{_PACKAGE}.")
+        error = run_units(module, self.sources[stem], go_on=len(self.sources[stem]) > 1)
+        if error is not None and len(self.sources[stem]) == 1:
+            raise error
+
+
+def in_standin(frame: types.FrameType | None) -> bool:
+    """Whether a stand-in's code runs, here or in a frame further out."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(STANDIN_LABEL):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def describe_error(error: BaseException, labels: frozenset[str], limit: int) -> dict[str, Any]:
+    """Return an exception as plain data, with the submission's own frames only.
+
+    `limit` caps the text, in characters.
+    """
+    kind = type(error)
+    return {
+        "type": str(kind.__name__)[:200],
+        "bases": [str(base.__name__)[:200] for base in kind.__mro__[:8]],
+        "message": _text_of(error)[:limit],
+        "frames": _frames_of(error, labels),
+    }
+
+
+def _text_of(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return str(error.msg)
+    if isinstance(error, KeyError) and error.args:
+        return f"the key {error.args[0]!r} is not there"
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 - the edge where student code runs
+        return "(its text cannot be made)"
+
+
+def _frames_of(error: BaseException, labels: frozenset[str]) -> list[dict[str, Any]]:
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename in labels:
+            name = code.co_qualname if sys.version_info >= (3, 11) else code.co_name
+            frames.append({"label": code.co_filename, "line": trace.tb_lineno, "name": name})
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename in labels:
+        frames.append({"label": error.filename, "line": error.lineno or 1, "name": "<module>"})
+    return frames[-_FRAMES:]
