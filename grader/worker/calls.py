@@ -336,8 +336,11 @@ def _untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]
     """Registered parameters that no gradient reached, with the roles they play."""
     roles: dict[int, list[str]] = {}
     for bond in bonds:
-        for parameter in bond.item.parameters:
-            roles.setdefault(id(parameter), []).extend(role.name for role in bond.roles)
+        names, parameters = [role.name for role in bond.roles], bond.item.parameters
+        one_each = len(names) == len(parameters)
+        for index, parameter in enumerate(parameters):
+            played = names[index : index + 1] if one_each else names
+            roles.setdefault(id(parameter), []).extend(played)
     return [
         {"name": name, "roles": roles.get(id(p), [])}
         for name, p in module.named_parameters()

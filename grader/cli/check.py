@@ -1,0 +1,104 @@
+"""The commands of students: list and check."""
+
+import difflib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from grader.errors import UsageError
+from grader.execute.launch import WarmProcess
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `grade check` was asked for."""
+
+    exercises: Sequence[str]  # as typed; empty for all
+    submission: Path | None
+    course: Path | None
+    hidden: bool
+    as_json: bool
+
+
+def run_check(request: Request) -> int:
+    """Grade, print the report, and return the exit status."""
+    # torch takes a second to load: the worker begins before anything else is imported.
+    warm = WarmProcess()
+    try:
+        from grader.cli.grade_many import grade_many
+        from grader.records import Status
+        from grader.report.terminal import render_document
+
+        document = grade_many(request, warm, Progress())
+    finally:
+        warm.close()
+    if request.as_json:
+        click.echo(json.dumps(document.to_json(), indent=2, ensure_ascii=False))
+    else:
+        width = min(shutil.get_terminal_size().columns, 100)
+        click.echo(render_document(document, width=width), nl=False)
+    worst = Status.worst(result.status for result in document.results)
+    return {Status.PASSED: 0, Status.ERROR: 3}.get(worst, 1)
+
+
+def list_course(course: Path | None) -> str:
+    """Return the table of exercises."""
+    from grader.course.load import find_course, load_course
+    from grader.report.terminal import render_list
+
+    folder = load_course(find_course(course))
+    rows = [
+        (e.id, e.name, f"{e.points:g}", e.title) for e in folder.course.exercises
+    ]
+    return f"{folder.course.title}\n\n{render_list(rows)}"
+
+
+def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the ids meant by `typed`, each once; raises UsageError with close matches.
+
+    `known` maps an id to every way of writing it.
+    """
+    ids = []
+    for text in typed:
+        found = [i for i, names in known.items() if text.removesuffix(".py") in names]
+        if not found:
+            names = [name for ways in known.values() for name in ways if not name.isdigit()]
+            near = difflib.get_close_matches(text, names, 3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+            raise UsageError(f"no exercise '{text}'; {hint}")
+        ids.append(found[0])
+    return list(dict.fromkeys(ids))
+
+
+class Progress:
+    """A bar on standard error, on a terminal only, once the work has taken a second."""
+
+    def __init__(self) -> None:
+        """Begin to count time."""
+        self._begun = time.monotonic()
+        self._shown = sys.stderr.isatty()
+        self._total = 0
+        self._done = 0
+
+    def expect(self, steps: int) -> None:
+        """Tell of more steps to come."""
+        self._total += steps
+
+    def advance(self, label: str) -> None:
+        """Tell that a step is done."""
+        self._done += 1
+        if self._shown and time.monotonic() - self._begun > 1:
+            filled = 30 * self._done // max(self._total, 1)
+            bar = "█" * filled + "░" * (30 - filled)
+            click.echo(f"\r{bar}  {self._done}/{self._total}  {label:<40.40}", nl=False, err=True)
+
+    def finish(self) -> None:
+        """Clear the bar's line."""
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)

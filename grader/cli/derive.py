@@ -1,0 +1,32 @@
+"""The instructor's command that writes what is derived from the solutions."""
+
+from pathlib import Path
+
+import click
+
+from grader.course.derive import derive_stub
+from grader.course.load import find_course, load_course
+from grader.errors import CourseError
+
+
+def run_derive(course: Path | None, *, only_check: bool) -> int:
+    """Write the stubs, or say which would change; returns the exit status."""
+    folder = load_course(find_course(course))
+    changed = 0
+    for exercise in folder.course.exercises:
+        solution = folder.solutions / exercise.file
+        try:
+            stub = derive_stub(solution.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CourseError(f"{solution}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise CourseError(f"{solution}: {error}") from None
+        path = folder.exercises / exercise.file
+        if path.is_file() and path.read_text(encoding="utf-8") == stub:
+            continue
+        changed += 1
+        click.echo(f"{'would write' if only_check else 'wrote'} {path}")
+        if not only_check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(stub, encoding="utf-8")
+    return int(bool(changed and only_check))

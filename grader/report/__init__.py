@@ -1,0 +1,1 @@
+"""Shows results; reads them and computes nothing."""

@@ -1,0 +1,149 @@
+"""The report that a student reads in a terminal."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from grader.records import CheckResult, Diagnosis, Document, ExerciseResult, Kind, Status
+
+_MARKS = {
+    Status.PASSED: ("✓", "green"),
+    Status.FAILED: ("✗", "red"),
+    Status.SKIPPED: ("–", "yellow"),
+    Status.TIMEOUT: ("⧖", "red"),
+    Status.ERROR: ("!", "magenta"),
+}
+_SHOWN = 4  # different failures of a target that are shown in full
+_PRINTED = 5  # lines of the submission's own output
+
+
+def render_document(document: Document, *, width: int = 80) -> str:
+    """Return the whole report, with ANSI colours that click strips where there is no terminal."""
+    parts = [render_result(result, width=width) for result in document.results]
+    if len(document.results) > 1:
+        score = sum(result.score for result in document.results)
+        possible = sum(result.max_score for result in document.results)
+        parts.append(_heading("together", "", score, possible, width))
+    return "\n\n".join(parts) + "\n"
+
+
+def render_result(result: ExerciseResult, *, width: int = 80) -> str:
+    """Return the report of one exercise."""
+    lines = [_heading(result.exercise, result.title, result.score, result.max_score, width)]
+    for target in dict.fromkeys(check.target for check in result.checks):
+        checks = [check for check in result.checks if check.target == target]
+        diagnoses = [d for d in result.diagnoses if d.target == target]
+        lines += ["", *_target_lines(target, checks, diagnoses, width)]
+    if result.output:
+        printed = result.output.splitlines()
+        lines += ["", click.style("  Your code printed:", dim=True)]
+        lines += [click.style(f"    {line}", dim=True) for line in printed[:_PRINTED]]
+    lines += [f"  Note: {note}." for note in result.notes]
+    if result.status is Status.PASSED:
+        lines += ["", click.style(f"  All {len(result.checks)} checks pass.", fg="green")]
+    return "\n".join(lines)
+
+
+def _heading(name: str, title: str, score: float, possible: float, width: int) -> str:
+    left = f"{name}  {title}" if title else name
+    right = f"{_number(score)} / {_number(possible)} points"
+    gap = max(2, width - len(left) - len(right))
+    return click.style(f"{left}{' ' * gap}{right}", bold=True)
+
+
+def _target_lines(
+    target: str, checks: Sequence[CheckResult], diagnoses: Sequence[Diagnosis], width: int
+) -> list[str]:
+    score, possible = sum(c.score for c in checks), sum(c.max_score for c in checks)
+    name = f"  {target}"
+    right = f"{_number(score)} / {_number(possible)}"
+    lines = [f"{name}{' ' * max(2, width - len(name) - len(right) - 7)}{right}"]
+    lines.append("    " + "   ".join(_kind_summary(kind, checks) for kind in _kinds(checks)))
+    for diagnosis in diagnoses:
+        lines += _diagnosis_lines(diagnosis, width)
+    shown = _distinct_failures(checks)
+    for check in shown[:_SHOWN]:
+        lines += ["", *_failure_lines(check, width)]
+    if len(shown) > _SHOWN:
+        lines.append(f"      and {len(shown) - _SHOWN} more; --json lists them all")
+    return lines
+
+
+def _kinds(checks: Sequence[CheckResult]) -> list[Kind]:
+    return list(dict.fromkeys(check.kind for check in checks))
+
+
+def _kind_summary(kind: Kind, checks: Sequence[CheckResult]) -> str:
+    """`✓ numeric 4/4`; several checks of a kind are counted."""
+    own = [check for check in checks if check.kind is kind]
+    mark, colour = _MARKS[Status.worst(check.status for check in own)]
+    points = f"{_number(sum(c.score for c in own))}/{_number(sum(c.max_score for c in own))}"
+    return f"{click.style(mark, fg=colour)} {kind.value} {points}"
+
+
+def _distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The failed checks, the first of each message; bug checks only repeat the others."""
+    seen: set[str] = set()
+    kept = []
+    for check in checks:
+        if check.status in (Status.PASSED,) or check.kind is Kind.BUG:
+            continue
+        if check.status is Status.SKIPPED and check.kind is not Kind.NUMERIC:
+            continue
+        if check.message not in seen:
+            seen.add(check.message)
+            kept.append(check)
+    return kept
+
+
+def _failure_lines(check: CheckResult, width: int) -> list[str]:
+    mark, colour = _MARKS[check.status]
+    name = check.id.split("/", 2)[2].replace("property/", "")
+    head = f"    {click.style(mark, fg=colour)} {click.style(name, bold=True)}: "
+    lines = _wrapped(check.message + ".", width, first=head, hang=len(f"    x {name}: "))
+    if shown := _shown_case(check):
+        lines += _labelled("case", shown, width)
+    if check.next_step:
+        lines += _labelled("next", check.next_step + ".", width)
+    return lines
+
+
+def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
+    lines = ["", *_wrapped(diagnosis.evidence, width, first="    ▸ ", hang=6)]
+    if diagnosis.hint:
+        lines += _labelled("hint", diagnosis.hint, width)
+    return lines
+
+
+def _shown_case(check: CheckResult) -> str:
+    if not check.case:
+        return ""
+    dims = ", ".join(f"{name}={size}" for name, size in check.case["dims"].items())
+    options = "".join(f", {name}={value!r}" for name, value in check.case["options"].items())
+    return f"{check.case['name']} ({dims}{options})"
+
+
+def _labelled(label: str, text: str, width: int) -> list[str]:
+    first = f"      {click.style(label, dim=True)}  "
+    return _wrapped(text, width, first=first, hang=8 + len(label))
+
+
+def _wrapped(text: str, width: int, *, first: str, hang: int) -> list[str]:
+    """Wrap `text` behind `first`; later lines are indented by `hang`."""
+    space = " " * hang
+    wrapped = click.wrap_text(text, max(width, hang + 20), space, space).splitlines() or [space]
+    return [first + wrapped[0][hang:], *wrapped[1:]]
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 2):g}"
+
+
+def render_list(rows: Iterable[tuple[str, str, str, str]]) -> str:
+    """Return `grade list`'s table: exercise, name, points, title."""
+    table = list(rows)
+    widths = [max(len(row[i]) for row in table) for i in range(3)]
+    return "\n".join(
+        f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}"
+        for row in table
+    )
