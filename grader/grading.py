@@ -1,23 +1,23 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.compare.checks import check_target, name_causes
+from grader.compare.diagnosis import diagnose
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import Evidence, clean
+from grader.compare.retry import calls_to_retry
+from grader.compare.signature import Suspects
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
-from grader.execute.answers import Answer, AnswerStatus
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
 from grader.plan.records import Call
-from grader.records import CheckResult, ExerciseResult, Kind, Status
+from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.submission import Source, Submission
 from grader.worker.loading import STANDIN_LABEL
-
-_TRIED_AGAIN = ("forward", "gradient", "reuse", "train")  # calls that float32 may rescue
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,18 @@ def grade_exercise(
     standins: Standins,
     submission: Submission,
     warm: WarmProcess,
+    pairs: Callable[[], Mapping[str, Suspects]],
 ) -> ExerciseResult:
-    """Grade one exercise of a submission."""
+    """Grade one exercise of a submission.
+
+    `pairs` gives the signatures of two bugs at once; they are asked for on first need.
+    """
     source = submission.source(exercise)
     if source.problem:
-        return _without_file(folder, exercise, source)
+        return _without_file(folder, exercise, key, source)
     forbidden = find_forbidden(source, exercise.forbids)
     checks: list[CheckResult] = []
+    diagnoses: list[Diagnosis] = []
     output = b""
     for group in _groups(exercise):
         job = _job(folder, exercise, group, standins, submission)
@@ -73,10 +78,15 @@ def grade_exercise(
                 collected.greeting,
                 forbidden,
             )
-            checks += check_target(evidence)
+            results = check_target(evidence)
+            checks += results
+            found = diagnose(evidence, results, key.suspects, pairs)
+            diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != "public"
-    return _sum_up(exercise, checks, source.notes, "" if hidden else output.decode(errors="replace"))
+    return _sum_up(
+        exercise, checks, source.notes, "" if hidden else output.decode(errors="replace")
+    )
 
 
 def _groups(exercise: Exercise) -> list[list[Target]]:
@@ -127,33 +137,26 @@ def _run32(
     collected: Collected,
 ) -> Collected:
     """Run again in float32 the targets that raised in float64: they may insist on float32."""
-    raised = {
-        call.target
-        for call in key.plan.calls
-        if call.id in collected.answers and _may_insist(call, key, collected.answers[call.id])
-    }
-    calls = [c for c in key.plan.calls if c.target in raised and c.action in _TRIED_AGAIN]
+    calls = calls_to_retry(key, collected.answers)
     return _run(warm, job, key, group, folder, "float32", calls) if calls else Collected()
 
 
-def _may_insist(call: Call, key: AnswerKey, answer: Answer) -> bool:
-    return (
-        answer.status is AnswerStatus.RAISED
-        and key.answers[call.id].status is AnswerStatus.OK
-        and call.action in _TRIED_AGAIN
-        and answer.error is not None
-        and answer.error.type not in ("NotImplementedError", "NameError", "AttributeError")
-    )
-
-
-def _without_file(folder: CourseFolder, exercise: Exercise, source: Source) -> ExerciseResult:
+def _without_file(
+    folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
+) -> ExerciseResult:
     """All checks failed for the one reason that the file cannot be graded."""
     checks = []
     for target in exercise.targets:
         points = target.points
         properties = folder.course.properties(exercise, target)
-        parts = [("shape", points.shape), ("numeric", points.numeric), ("gradient", points.gradient)]
+        parts = [
+            ("shape", points.shape),
+            ("numeric", points.numeric),
+            ("gradient", points.gradient),
+        ]
         parts += [(f"property/{p.name}", points.property / len(properties)) for p in properties]
+        bugs = key.book.of_target(target.name)
+        parts += [(f"bug/{bug.id}", points.bug / len(bugs)) for bug in bugs]
         checks += [
             CheckResult(
                 id=f"{exercise.id}/{target.name}/{name}",
@@ -172,7 +175,11 @@ def _without_file(folder: CourseFolder, exercise: Exercise, source: Source) -> E
 
 
 def _sum_up(
-    exercise: Exercise, checks: Sequence[CheckResult], notes: Sequence[str], output: str
+    exercise: Exercise,
+    checks: Sequence[CheckResult],
+    notes: Sequence[str],
+    output: str,
+    diagnoses: Sequence[Diagnosis] = (),
 ) -> ExerciseResult:
     return ExerciseResult(
         exercise=exercise.id,
@@ -181,7 +188,7 @@ def _sum_up(
         score=round(sum(check.score for check in checks), 2),
         max_score=round(sum(check.max_score for check in checks), 2),
         checks=tuple(checks),
+        diagnoses=tuple(diagnoses),
         notes=tuple(notes),
         output="\n".join(clean(line, 200) for line in output.splitlines()[:40]),
     )
-

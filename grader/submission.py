@@ -72,7 +72,9 @@ def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: i
         e.id: _find(path.parent, e, limit) if path.parent.is_dir() else Source(e.file)
         for e in course.earlier(exercise)
     }
-    missing = {e.id: Source(e.file, problem=f"{e.file} was not handed in") for e in course.exercises}
+    missing = {
+        e.id: Source(e.file, problem=f"{e.file} was not handed in") for e in course.exercises
+    }
     return Submission({**missing, **beside, exercise.id: read_source(path, limit)})
 
 
@@ -164,7 +166,9 @@ def _read_regular(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(mode):
             raise _Refused("is no ordinary file", "hand in the file itself")
         data = file.read(limit + 1)
-        while data is not None and len(data) <= limit and (more := file.read(limit + 1 - len(data))):
+        while (
+            data is not None and len(data) <= limit and (more := file.read(limit + 1 - len(data)))
+        ):
             data += more
     if len(data) > limit:
         raise _Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
@@ -182,7 +186,11 @@ def _read_notebook(name: str, data: bytes) -> Source:
         cells = [c for c in notebook.cells if c.cell_type == "code"]
         sources = [(number, str(c.source), c) for number, c in enumerate(cells, start=1)]
     except Exception as error:  # noqa: BLE001 - hostile text; nbformat raises many kinds
-        what = "is not valid JSON" if _is_broken_json(data) else f"cannot be read as a notebook ({type(error).__name__})"
+        what = (
+            "is not valid JSON"
+            if _is_broken_json(data)
+            else f"cannot be read as a notebook ({type(error).__name__})"
+        )
         return Source(
             name,
             notebook=True,

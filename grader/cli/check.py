@@ -53,9 +53,7 @@ def list_course(course: Path | None) -> str:
     from grader.report.terminal import render_list
 
     folder = load_course(find_course(course))
-    rows = [
-        (e.id, e.name, f"{e.points:g}", e.title) for e in folder.course.exercises
-    ]
+    rows = [(e.id, e.name, f"{e.points:g}", e.title) for e in folder.course.exercises]
     return f"{folder.course.title}\n\n{render_list(rows)}"
 
 

@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -34,8 +35,8 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
     standins = Standins.of(folder)
     results = []
     for exercise in exercises:
-        key = keys.keys[exercise.id]
-        results.append(grade_exercise(folder, exercise, key, standins, submission, warm))
+        key, pairs = keys.keys[exercise.id], partial(keys.pairs, exercise.id)
+        results.append(grade_exercise(folder, exercise, key, standins, submission, warm, pairs))
         progress.advance(exercise.id)
     progress.finish()
     return Document(folder.course.title, f"grader {__version__}", keys.digest, tuple(results))
@@ -84,6 +85,8 @@ def _new_secret(path: Path) -> bytes:
         path.touch(mode=0o600)
         path.write_bytes(secret)
     except OSError as error:
-        raise InternalError(f"no secret for hidden cases can be kept in {path}: {error.strerror}") from None
+        raise InternalError(
+            f"no secret for hidden cases can be kept in {path}: {error.strerror}"
+        ) from None
     sys.stderr.write(f"grade: a new secret for the hidden cases is kept in {path}\n")
     return secret

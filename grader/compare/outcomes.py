@@ -330,7 +330,9 @@ def _place(evidence: Evidence, error: StudentError) -> str:
 
 def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
     sought = ", ".join(f"`{n}` {shown_shape(tuple(s))}" for n, s in answer.info.sought[:6])
-    present = ", ".join(f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8])
+    present = ", ".join(
+        f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8]
+    )
     return Outcome(
         Status.FAILED,
         f"no parameter fits {sought}",

@@ -208,7 +208,11 @@ def _dtype(evidence: Evidence, _: Dtype) -> Outcome:
         outcome = judge_call(evidence, call, "output")
         if outcome.passed and outcome.precision != "float64":
             dtypes = {a.dtype.name for _, a in _outputs(evidence.answers[call.id])}
-            came = f"it came as {min(dtypes)}" if dtypes - {"float64"} else "its precision is float32's"
+            came = (
+                f"it came as {min(dtypes)}"
+                if dtypes - {"float64"}
+                else "its precision is float32's"
+            )
             return Outcome(
                 Status.FAILED,
                 f"with float64 inputs the output should be float64: {came}",
@@ -332,15 +336,26 @@ def _dropout(evidence: Evidence, prop: Dropout) -> Outcome:
     for name in evidence.target.outputs:
         mean, second = answer.tensors.get(f"mean/{name}"), answer.tensors.get(f"second/{name}")
         due = [expected[f"{moment}/{name}"] for moment in ("mean", "second", "fourth")]
-        if mean is None or second is None or mean.shape != due[0].shape or second.shape != mean.shape:
-            return Outcome(Status.FAILED, "in training mode the output has another shape", case=case)
+        if (
+            mean is None
+            or second is None
+            or mean.shape != due[0].shape
+            or second.shape != mean.shape
+        ):
+            return Outcome(
+                Status.FAILED, "in training mode the output has another shape", case=case
+            )
         repeats = call.extra["repeats"]
         room = 1e-4 * (1 + np.abs(due[0]))
         mean_room = _SIGMAS * np.sqrt(due[1] / repeats) + room
         spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / repeats)
         if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
             still = float(np.nan_to_num(second).max()) < 1e-9
-            what = "dropout changes nothing" if still else "dropout changes the output too much or too little"
+            what = (
+                "dropout changes nothing"
+                if still
+                else "dropout changes the output too much or too little"
+            )
         elif not (np.abs(mean - due[0]) <= mean_room).all():
             what = "dropout shifts the mean of the output"
         else:
@@ -427,4 +442,3 @@ _JUDGES: dict[type, Callable[[Evidence, Any], Outcome]] = {
     Fits: _fits,
     Allowed: _allowed,
 }
-

@@ -1,8 +1,8 @@
 """The small language of course.yml: sizes, literals and shapes over named dims.
 
-    h*d               a size              float[b, t, h*d]     a tensor of reals
-    0.37, true, 'x'   a literal           int[b, t] < vocab    a tensor of indices below vocab
-    mixing[k]         a given sublayer    2..4                 a range to draw a dim from
+h*d               a size              float[b, t, h*d]     a tensor of reals
+0.37, true, 'x'   a literal           int[b, t] < vocab    a tensor of indices below vocab
+mixing[k]         a given sublayer    2..4                 a range to draw a dim from
 """
 
 import ast

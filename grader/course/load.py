@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.course.models import Course
 from grader.errors import CourseError, UsageError
@@ -15,6 +15,7 @@ from grader.errors import CourseError, UsageError
 COURSE_FILE = "course.yml"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Path = tuple[str | int, ...]
+T = typing.TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,14 @@ def load_course(root: Path) -> CourseFolder:
 
 def parse_course(text: str, source: str) -> Course:
     """Read a course from its text; `source` names it in errors. Raises CourseError."""
+    return parse_yaml(text, source, TypeAdapter(Course), Course)
+
+
+def parse_yaml(text: str, source: str, adapter: TypeAdapter[T], root: object) -> T:
+    """Read YAML into a model; a mistake raises CourseError with `source` and its line.
+
+    `root` is the annotation behind `adapter`, from which known keys are suggested.
+    """
     try:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -75,15 +84,15 @@ def parse_course(text: str, source: str) -> Course:
         raise CourseError(f"{source}:{line}: {error.problem or 'is not YAML'}") from None
     except yaml.YAMLError:
         raise CourseError(f"{source}:1: holds characters that YAML does not allow") from None
-    lines: dict[_Path, int] = {}
     if node is None:
-        raise CourseError(f"{source}:1: is empty; a course begins with 'format_version: 1'")
+        raise CourseError(f"{source}:1: is empty")
+    lines: dict[_Path, int] = {}
     _collect_lines(node, (), lines, source)
     data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, by either name
     try:
-        return Course.model_validate(data)
+        return adapter.validate_python(data)
     except ValidationError as error:
-        raise CourseError(_one_line(error, lines, source)) from None
+        raise CourseError(_one_line(error, lines, source, root)) from None
 
 
 def _collect_lines(node: yaml.Node, path: _Path, lines: dict[_Path, int], source: str) -> None:
@@ -100,7 +109,7 @@ def _collect_lines(node: yaml.Node, path: _Path, lines: dict[_Path, int], source
             _collect_lines(value, (*path, index), lines, source)
 
 
-def _one_line(error: ValidationError, lines: dict[_Path, int], source: str) -> str:
+def _one_line(error: ValidationError, lines: dict[_Path, int], source: str, root: object) -> str:
     """Render the first error; the line is that of the deepest part of its path in the file."""
     first = error.errors(include_url=False)[0]
     shown: list[str | int] = []
@@ -113,7 +122,9 @@ def _one_line(error: ValidationError, lines: dict[_Path, int], source: str) -> s
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         what = f"unknown key '{first['loc'][-1]}'"
-        if near := difflib.get_close_matches(str(first["loc"][-1]), _known_keys(first["loc"]), 1):
+        if near := difflib.get_close_matches(
+            str(first["loc"][-1]), _known_keys(root, first["loc"]), 1
+        ):
             what += f"; did you mean '{near[0]}'?"
     elif first["type"] == "missing":
         what = f"the key '{first['loc'][-1]}' is missing"
@@ -132,9 +143,9 @@ def _listed(context: dict[str, typing.Any]) -> str:
     return ", ".join(_tags(context))
 
 
-def _known_keys(loc: Sequence[str | int]) -> list[str]:
+def _known_keys(root: object, loc: Sequence[str | int]) -> list[str]:
     """The keys that the model around the last part of `loc` knows."""
-    annotation: object = Course
+    annotation = root
     for part in loc[:-1]:
         annotation = _step(annotation, part)
     models = _models_in(annotation)

@@ -104,9 +104,7 @@ class _Run:
     end: float
     ending: Answer = field(default_factory=lambda: Answer(AnswerStatus.OK))
 
-    def answer(
-        self, calls: Sequence[tuple[str, str, dict[str, Any]]], collected: Collected
-    ) -> int:
+    def answer(self, calls: Sequence[tuple[str, str, dict[str, Any]]], collected: Collected) -> int:
         """Fill in answers and return how many of `calls` were answered."""
         child = self.warm.start(self.limits.model_dump())
         channel = Channel(
@@ -114,7 +112,9 @@ class _Run:
             payload_cap=int(self.limits.answer_mib * 2**20),
             output_cap=self.limits.output_kib * 1024,
         )
-        channel.send(pack(self.job.header([c[2] for c in calls], self.dtype, self.limits), self.payload))
+        channel.send(
+            pack(self.job.header([c[2] for c in calls], self.dtype, self.limits), self.payload)
+        )
         done = 0
         problem: Exception | None = None
         try:

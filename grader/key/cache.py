@@ -8,22 +8,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import platformdirs
 
 import grader
+from grader.compare.signature import Suspects
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.errors import CourseError, InternalError
-from grader.key.store import AnswerKey, DamagedKey, read_key
+from grader.key.store import AnswerKey, DamagedKey, read_key, read_pairs
 
 PUBLIC = "public"
 HIDDEN = "hidden"
 _PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
-_ENGINE_PARTS = ("course", "plan", "worker", "key")
+_ENGINE_PARTS = ("course", "plan", "worker", "key", "compare")
 _LIBRARIES = ("torch", "numpy", "hypothesis")
 
 
@@ -33,6 +35,7 @@ class Keys:
 
     digest: str  # "sha256:..." of all that they depend on
     keys: dict[str, AnswerKey]
+    pairs: Callable[[str], Mapping[str, Suspects]]  # of an exercise, built on first need
     notes: tuple[str, ...] = ()
 
 
@@ -70,7 +73,28 @@ def load_keys(
             with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
                 keys |= _build(folder, missing, split, secret, Path(temporary), on_built)
             notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
-    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, tuple(notes))
+    pairs = _pairs_builder(folder, split, secret, place)
+    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, pairs, tuple(notes))
+
+
+def _pairs_builder(
+    folder: CourseFolder, split: str, secret: bytes, place: Path
+) -> Callable[[str], Mapping[str, Suspects]]:
+    @cache
+    def pairs(exercise: str) -> Mapping[str, Suspects]:
+        try:
+            return read_pairs(place, exercise, split)
+        except (OSError, DamagedKey):
+            pass
+        if not folder.solutions.is_dir() or not place.is_dir():
+            return {}
+        try:
+            _follow_all([_start(folder, [exercise], split, secret, place, "pairs")], lambda _: None)
+            return read_pairs(place, exercise, split)
+        except (OSError, DamagedKey):
+            return {}  # a diagnosis is lost, the score is not
+
+    return pairs
 
 
 def cache_folder() -> Path:
@@ -124,15 +148,7 @@ def _build(
     """Build keys in two processes side by side; raises OSError where `place` is not writable."""
     _probe(place)
     shares = [share for share in (exercises[::2], exercises[1::2]) if share]
-    running = [_start(folder, share, split, secret, place) for share in shares]
-    try:
-        for process in running:
-            _follow(process, on_built)
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+    _follow_all([_start(folder, s, split, secret, place, "key") for s in shares], on_built)
     try:
         return {exercise: read_key(place, exercise, split) for exercise in exercises}
     except DamagedKey as damage:
@@ -145,10 +161,31 @@ def _probe(place: Path) -> None:
     probe.unlink()
 
 
+def _follow_all(
+    running: Sequence[subprocess.Popen[bytes]], on_built: Callable[[str], None]
+) -> None:
+    """Hear all builders out; where one fails, the others are ended."""
+    try:
+        for process in running:
+            _follow(process, on_built)
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
 def _start(
-    folder: CourseFolder, share: Sequence[str], split: str, secret: bytes, place: Path
+    folder: CourseFolder,
+    share: Sequence[str],
+    split: str,
+    secret: bytes,
+    place: Path,
+    part: str,
 ) -> subprocess.Popen[bytes]:
+    """Start a builder of keys (`part` "key") or of signatures of two bugs at once ("pairs")."""
     request = {
+        "part": part,
         "course": str(folder.root),
         "exercises": list(share),
         "split": split,

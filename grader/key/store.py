@@ -1,25 +1,28 @@
 """Keeps answer keys on disk, by content: three files an exercise and split.
 
-    exercise3.public.json                cases, calls, and the headers of the reference's answers
-    exercise3.public.cases.safetensors   inputs and parameter values; all that a worker gets
-    exercise3.public.key.safetensors     what the reference returned
+exercise3.public.json                cases, calls, and the headers of the reference's answers
+exercise3.public.cases.safetensors   inputs and parameter values; all that a worker gets
+exercise3.public.key.safetensors     what the reference returned
 """
 
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import safetensors.numpy
 
+from grader.compare.signature import Suspects
 from grader.execute.answers import Answer, header_of, load_tensors, parse_answer
+from grader.key.bugs import BugBook, bugs_from_json, bugs_to_json, pack_suspects, unpack_suspects
 from grader.plan.records import Array, Call, DrawnCase, Plan
 from grader.worker.wire import Violation
 
-_PARTS = ("json", "cases.safetensors", "key.safetensors")
+_PARTS = ("json", "cases.safetensors", "key.safetensors", "bugs.safetensors")
+PAIRS = "pairs.safetensors"
 _SUMS = "sha256"
 
 
@@ -33,6 +36,8 @@ class AnswerKey:
 
     plan: Plan
     answers: dict[str, Answer]
+    book: BugBook = BugBook()
+    suspects: dict[str, Suspects] = field(default_factory=dict)  # by target
 
     @cached_property
     def payload(self) -> bytes:
@@ -54,6 +59,7 @@ def write_key(folder: Path, key: AnswerKey) -> None:
         "cases": {name: asdict(case) for name, case in plan.cases.items()},
         "calls": [call.to_json() for call in plan.calls],
         "answers": {call_id: header_of(call_id, answer) for call_id, answer in key.answers.items()},
+        "bugs": bugs_to_json(key.book),
     }
     values = {
         f"{call_id}|{name}": array
@@ -64,6 +70,7 @@ def write_key(folder: Path, key: AnswerKey) -> None:
         json.dumps(described, separators=(",", ":")).encode(),
         key.payload,
         bytes(safetensors.numpy.save(values)),
+        pack_suspects(key.suspects),
     )
     sums = []
     for part, data in zip(_PARTS, contents, strict=True):
@@ -93,7 +100,21 @@ def read_key(folder: Path, exercise: str, split: str) -> AnswerKey:
         raise DamagedKey(f"{folder}/{exercise}.{split}: {error}") from None
 
 
-def _rebuild(described: bytes, cases: bytes, values: bytes) -> AnswerKey:
+def write_pairs(folder: Path, exercise: str, split: str, pairs: dict[str, Suspects]) -> None:
+    """Write the signatures of two bugs at once."""
+    _replace_file(folder / f"{exercise}.{split}.{PAIRS}", pack_suspects(pairs))
+
+
+def read_pairs(folder: Path, exercise: str, split: str) -> dict[str, Suspects]:
+    """Read them back; raises DamagedKey, or FileNotFoundError where there are none."""
+    path = folder / f"{exercise}.{split}.{PAIRS}"
+    try:
+        return unpack_suspects(path.read_bytes())
+    except (Violation, KeyError, TypeError, ValueError) as error:
+        raise DamagedKey(f"{path}: {error}") from None
+
+
+def _rebuild(described: bytes, cases: bytes, values: bytes, suspects: bytes) -> AnswerKey:
     data: dict[str, Any] = json.loads(described)
     plan = Plan(
         exercise=data["exercise"],
@@ -109,8 +130,11 @@ def _rebuild(described: bytes, cases: bytes, values: bytes) -> AnswerKey:
     answers = {}
     for call_id, header in data["answers"].items():
         answer = parse_answer(header, b"", call_id)
-        answers[call_id] = Answer(answer.status, tensors.get(call_id, {}), answer.info, answer.error)
-    key = AnswerKey(plan, answers)
+        answers[call_id] = Answer(
+            answer.status, tensors.get(call_id, {}), answer.info, answer.error
+        )
+    book = bugs_from_json(data["bugs"])
+    key = AnswerKey(plan, answers, book, unpack_suspects(suspects))
     key.__dict__["payload"] = cases  # as they were read; the same bytes go to every worker
     return key
 

@@ -85,7 +85,8 @@ class _TargetPlanner:
                 target=self.target.name,
                 dims=dims,
                 construct={
-                    name: str(value) if isinstance(spec := parse_argument(str(value)), ProbeSpec)
+                    name: str(value)
+                    if isinstance(spec := parse_argument(str(value)), ProbeSpec)
                     else spec.value(dims)  # type: ignore[union-attr]
                     for name, value in {**self.target.constructor, **case.constructor}.items()
                 },
@@ -213,7 +214,9 @@ class _TargetPlanner:
             case Reusable(dims=dims):
                 self._add_reuse(prop, dims)
             case Equivariant(dim=dim):
-                self._add(self._moved(f"{prop.name}/rolled", dim, lambda a, axis: np.roll(a, 1, axis)))
+                self._add(
+                    self._moved(f"{prop.name}/rolled", dim, lambda a, axis: np.roll(a, 1, axis))
+                )
             case Independent(dim=dim):
                 self._add(self._moved(f"{prop.name}/first", dim, _first))
                 self._add(self._moved(f"{prop.name}/last", dim, _last))

@@ -1,10 +1,9 @@
 """The records of a plan: roles, cases, calls. Plain data that can be shipped."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -59,8 +58,8 @@ class Call:
     extra: dict[str, Any] = field(default_factory=dict)  # what only this action needs
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data that json can write."""
-        return asdict(self)
+        """Return plain data that json can write; it shares the call's lists and dicts."""
+        return dict(vars(self))
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> "Call":

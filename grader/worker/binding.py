@@ -222,7 +222,8 @@ class _Search:
             rivals = [
                 other
                 for other in self._free()
-                if other is not item and any(role in meant[id(other)] for role in fitting)
+                if other is not item
+                and any(role in meant[id(other)] for role in fitting)
                 and any(self._fits(role, other) for role in fitting)
             ]
             if len(fitting) == 1 and not rivals and fitting[0] in self.roles:
@@ -254,7 +255,11 @@ class _Search:
         for role in self.roles:
             stem, _, last = role.name.rpartition(".")
             for item in self._free():
-                if stem in homes and item.name == f"{homes[stem]}.{last}" and self._fits(role, item):
+                if (
+                    stem in homes
+                    and item.name == f"{homes[stem]}.{last}"
+                    and self._fits(role, item)
+                ):
                     return self._take([role], item)
         return False
 
@@ -335,12 +340,22 @@ def _stacked_layouts(shape: Shape, target: Shape, stacked: int | None) -> list[L
     for n in sorted(set(target)) if stacked is None else [stacked]:
         if out % n == 0:
             split = (n, out // n, inner)
-            for form, order in (("n, in, o", (0, 2, 1)), ("n, o, in", (0, 1, 2)), ("in, n, o", (2, 0, 1))):
+            for form, order in (
+                ("n, in, o", (0, 2, 1)),
+                ("n, o, in", (0, 1, 2)),
+                ("in, n, o", (2, 0, 1)),
+            ):
                 if tuple(split[axis] for axis in order) == target:
-                    layouts.append(Layout(f"{form} of {'roles' if stacked else 'parts'}", split, order))
+                    layouts.append(
+                        Layout(f"{form} of {'roles' if stacked else 'parts'}", split, order)
+                    )
         if inner % n == 0 and stacked is None:
             split = (out, n, inner // n)
-            for form, order in (("n, i, out", (1, 2, 0)), ("out, n, i", (0, 1, 2)), ("n, out, i", (1, 0, 2))):
+            for form, order in (
+                ("n, i, out", (1, 2, 0)),
+                ("out, n, i", (0, 1, 2)),
+                ("n, out, i", (1, 0, 2)),
+            ):
                 if tuple(split[axis] for axis in order) == target:
                     layouts.append(Layout(form, split, order))
     return layouts

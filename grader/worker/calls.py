@@ -51,13 +51,15 @@ class Runner:
         for call in calls:
             if call["roles"]:
                 self.constructs.setdefault(call["target"], []).append(call)
-        self.forbidden = {name: found for name in forbidden if (found := _resolve(name)) is not None}
+        self.forbidden = {
+            name: found for name in forbidden if (found := _resolve(name)) is not None
+        }
 
     def make(self, call: Call) -> Answer:
         """Make one call; lets every exception of the submission through."""
         torch.set_default_dtype(self.dtype)
         torch.set_grad_enabled(True)
-        torch.manual_seed(_SEED)
+        torch.default_generator.manual_seed(_SEED)  # torch.manual_seed asks every accelerator
         action: Callable[[Call, Answer], None] = getattr(self, f"_{call['action']}")
         answer = Answer()
         if call["watch"] and self.forbidden:

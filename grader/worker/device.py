@@ -43,9 +43,7 @@ class Elsewhere(torch.Tensor):
         return made
 
     @classmethod
-    def __torch_dispatch__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Serve operations that run outside the mode, such as `repr`."""
         return _run(func, args, kwargs or {})
 
@@ -58,9 +56,7 @@ class PretendDevice(TorchDispatchMode):
         """Keep torch from importing its compiler, about a second, only to switch it off."""
         return False
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operation on the values, or raise DeviceMix."""
         return _run(func, args, kwargs or {})
 

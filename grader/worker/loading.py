@@ -19,7 +19,9 @@ _FRAMES = 12  # of a traceback, innermost last
 Unit = tuple[str, str]  # label that frames show, source text
 
 
-def run_units(module: types.ModuleType, units: Sequence[Unit], *, go_on: bool) -> BaseException | None:
+def run_units(
+    module: types.ModuleType, units: Sequence[Unit], *, go_on: bool
+) -> BaseException | None:
     """Run units in the module, in order, and return the first exception.
 
     With `go_on` a failing unit does not stop the later ones, as in a notebook.

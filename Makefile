@@ -1,0 +1,43 @@
+# `make demo` and `make test` do all the set-up on a machine that has Python and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench stubs clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: $(STAMP) ## Install what is missing, grade the sample class and print its table
+	@$(BIN)/python tests/class_table.py
+
+test: $(STAMP) ## Install what is missing; lint, types, derived files, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/grade derive --check
+	$(BIN)/pytest
+
+bench: $(STAMP) ## Measure the project's figures against their targets
+	@$(BIN)/python benchmarks/run.py
+
+stubs: $(STAMP) ## Write the stubs in exercises/ from the solutions
+	$(BIN)/grade derive
+
+clean: ## Remove the virtual environment and all caches in this folder
+	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp comes last: an install that was stopped is begun again.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { echo "make: Python 3.11 or later is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "make: $(PYTHON) lacks the module venv; Debian has it in python3-venv" >&2; exit 1; }
+	@echo "Installing into $(VENV) (some minutes the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

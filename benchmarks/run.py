@@ -1,0 +1,186 @@
+"""Measures the project's figures against their targets: `make bench`.
+
+Times are ratios to `python -c "import torch"`, taken in interleaved pairs within one run, since
+seconds differ from machine to machine. The exit status is 0 even where a target is missed.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from deviation import Deviation, measure_deviations
+from timing import time_against
+
+from grader.course.load import load_course
+from grader.execute.launch import WarmProcess
+from grader.key.cache import HIDDEN, PUBLIC, load_keys
+
+ROOT = Path(__file__).resolve().parent.parent
+GRADE = str(Path(sys.executable).with_name("grade"))
+_IMPORT_TORCH = (sys.executable, "-c", "import torch")
+_COMMANDS = {  # what is timed, and the greatest ratio to `import torch`
+    "grade check exercise3, the reference": (("check", "3", "--submission", "solutions"), 1.3),
+    "grade check exercise3, the stub": (("check", "3", "--submission", "exercises"), 1.3),
+    "grade --help": (("--help",), 0.2),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure beside its target."""
+
+    name: str
+    measured: float
+    unit: str
+    target: float  # at most
+    note: str = ""
+
+    @property
+    def reached(self) -> bool:
+        return self.measured <= self.target
+
+
+def measure_key() -> list[Figure]:
+    """Time the building of the whole key, both splits, into an empty cache."""
+    folder = load_course(ROOT)
+    ids = [exercise.id for exercise in folder.course.exercises]
+    begun = time.perf_counter()
+    load_keys(folder, ids, PUBLIC)
+    public = time.perf_counter() - begun
+    load_keys(folder, ids, HIDDEN, secret=b"a benchmark's secret")
+    both = time.perf_counter() - begun
+    note = f"public {public:.1f} s, hidden {both - public:.1f} s"
+    return [Figure("the whole key from nothing, both splits", both, "s", 30, note)]
+
+
+def measure_times(pairs: int) -> list[Figure]:
+    """Time commands against the import of torch; the key is in the cache by now."""
+    commands = {name: (GRADE, *arguments) for name, (arguments, _) in _COMMANDS.items()}
+    timed = time_against(_IMPORT_TORCH, commands, pairs=pairs, folder=ROOT)
+    return [
+        Figure(
+            name,
+            timed[name].ratio,
+            "x import torch",
+            target,
+            f"{timed[name].median:.2f} s over {timed[name].base:.2f} s, "
+            f"quartiles {timed[name].spread[0]:.2f} to {timed[name].spread[1]:.2f}",
+        )
+        for name, (_, target) in _COMMANDS.items()
+    ]
+
+
+def measure_closeness() -> list[Figure]:
+    """Measure how far references and variants are from the key, in tolerances."""
+    folder = load_course(ROOT)
+    keys = load_keys(folder, [exercise.id for exercise in folder.course.exercises], PUBLIC)
+    warm = WarmProcess()
+    try:
+        found = measure_deviations(folder, ROOT / "tests" / "variants", keys.keys, warm)
+    finally:
+        warm.close()
+    references = [d for d in found if d.file.startswith("solutions/")]
+    variants = [d for d in found if d not in references]
+    return [
+        _farthest("the references' deviation from the key", references),
+        *(
+            _farthest(
+                f"the {precision} variants' deviation",
+                [d for d in variants if d.precision == precision],
+            )
+            for precision in ("float64", "float32")
+        ),
+    ]
+
+
+def _farthest(name: str, deviations: Sequence[Deviation]) -> Figure:
+    farthest = max(deviations, key=lambda d: d.most)
+    note = f"{len(deviations)} files"
+    if farthest.most:
+        note += f", the farthest {farthest.file}: {farthest.where}"
+    return Figure(name, farthest.most, "tolerances", 0.1, note)
+
+
+def describe_machine() -> dict[str, str]:
+    """Return what the figures were measured on."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": str(os.cpu_count()),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "grader": version("grader"),
+    }
+
+
+def _cpu_model() -> str:
+    """The CPU's name, as well as this system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    if sys.platform == "darwin":
+        asked = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return platform.processor() or platform.machine()
+
+
+def render(machine: dict[str, str], figures: Sequence[Figure]) -> str:
+    """Return the table, a figure a line with its note below."""
+    lines = [
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"Python {machine['python']}, torch {machine['torch']}, grader {machine['grader']}",
+        "",
+        f"{'figure':<42}{'measured':>10}{'at most':>9}  {'unit':<15}",
+    ]
+    for figure in figures:
+        verdict = "ok" if figure.reached else "MISSED"
+        lines += [
+            f"{figure.name:<42}{figure.measured:>10.3g}{figure.target:>9g}  "
+            f"{figure.unit:<15} {verdict}",
+            f"  {figure.note}",
+        ]
+    missed = sum(not figure.reached for figure in figures)
+    total = f"{missed} of {len(figures)} targets MISSED" if missed else "all targets reached"
+    return "\n".join([*lines, "", total])
+
+
+def main() -> int:
+    """Measure, and print a table or a JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--pairs", type=int, default=9, help="timed pairs a command (default 9)")
+    arguments = parser.parse_args()
+    figures: list[Figure] = []
+    parts: list[tuple[str, Callable[[], list[Figure]]]] = [
+        ("building the key", measure_key),
+        ("timing commands", lambda: measure_times(max(1, arguments.pairs))),
+        ("comparing references and variants with the key", measure_closeness),
+    ]
+    with tempfile.TemporaryDirectory(prefix="grade-bench-") as cache:
+        os.environ["GRADE_CACHE"] = cache
+        for what, measure in parts:
+            print(f"{what} ...", file=sys.stderr)
+            figures += measure()
+    machine = describe_machine()
+    if arguments.json:
+        shown = [{**asdict(figure), "reached": figure.reached} for figure in figures]
+        print(json.dumps({"machine": machine, "figures": shown}, indent=2))
+    else:
+        print(render(machine, figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The catalogue of known bugs: data beside the solutions, one file an exercise."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from grader.course.derive import solution_lines
+from grader.course.load import CourseFolder, parse_yaml
+from grader.course.models import Exercise
+from grader.errors import CourseError
+
+_SHORT_LINE = 12  # characters; a shorter solution line may stand in a hint by chance
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Substitution(_Record):
+    """One change of the reference's text: `old` stands in it exactly once."""
+
+    old: str = Field(min_length=1)
+    new: str
+
+
+class Bug(_Record):
+    """A named, real mistake."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    title: str
+    target: str = Field(description="the target in whose code the mistake stands")
+    when: str = Field(description="completes: your output equals what comes out when ...")
+    step: str = Field(default="", description="the first named step that comes out wrong")
+    change: list[Substitution] = []
+    also: list[list[Substitution]] = Field(default=[], description="further variants")
+    variant: str = Field(default="", description="a whole file below solutions/bugs")
+    hints: list[str] = Field(min_length=2, max_length=3)
+    seen: str
+
+    @model_validator(mode="after")
+    def _says_what_changes(self) -> "Bug":
+        if bool(self.change) == bool(self.variant):
+            raise ValueError("give either 'change' or 'variant'")
+        return self
+
+    @property
+    def key(self) -> str:
+        """Identifies the bug in its exercise: a bug may be known in several targets."""
+        return f"{self.target}/{self.id}"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A stretch of the reference's text and what stands in its place."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One variant of a bug: the reference with the mistake in it."""
+
+    bug: Bug
+    number: int  # 0 for `change` or `variant`, then `also` in order
+    source: str
+    edits: tuple[Edit, ...]  # empty for a whole file
+
+
+def bugs_path(folder: CourseFolder, exercise: Exercise) -> Path:
+    """Return where an exercise's catalogue stands."""
+    return folder.solutions / "bugs" / f"{exercise.id}.yml"
+
+
+def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[Bug]:
+    """Read and check a catalogue, [] where there is none; raises CourseError."""
+    path = bugs_path(folder, exercise)
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8")
+    bugs = parse_yaml(text, str(path), TypeAdapter(list[Bug]), list[Bug])
+    targets = {target.name: target for target in exercise.targets}
+    seen: set[str] = set()
+    code = [line.split("#")[0].strip() for line in solution_lines(reference)]
+    secret = [line for line in code if len(line) >= _SHORT_LINE]
+    for bug in bugs:
+        entry = f"{path}: {bug.id}"
+        if bug.target not in targets:
+            raise CourseError(f"{entry}: '{bug.target}' is no target of {exercise.id}")
+        if bug.key in seen:
+            raise CourseError(f"{entry}: stands there twice for {bug.target}")
+        if bug.step and bug.step not in targets[bug.target].steps:
+            raise CourseError(f"{entry}: '{bug.step}' is no step of {bug.target} in course.yml")
+        for hint in bug.hints:
+            if told := [line for line in secret if line in hint]:
+                raise CourseError(f"{entry}: a hint contains the solution's line '{told[0]}'")
+        seen.add(bug.key)
+    return bugs
+
+
+def mutants_of(folder: CourseFolder, exercise: Exercise, bug: Bug, reference: str) -> list[Mutant]:
+    """Return every variant of a bug; raises CourseError where one does not fit the reference."""
+    entry = f"{bugs_path(folder, exercise)}: {bug.id}"
+    if bug.variant:
+        path = folder.solutions / "bugs" / bug.variant
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise CourseError(f"{entry}: {path} cannot be read: {error.strerror}") from None
+        return [Mutant(bug, 0, _compiled(text, entry), ())]
+    mutants = []
+    for number, change in enumerate([bug.change, *bug.also]):
+        edits = tuple(_edit(reference, one, entry) for one in change)
+        source = apply_edits(reference, edits)
+        if source is None:
+            raise CourseError(f"{entry}: its substitutions overlap")
+        mutants.append(Mutant(bug, number, _compiled(source, entry), edits))
+    return mutants
+
+
+def compose(first: Mutant, second: Mutant, reference: str) -> str | None:
+    """Return the reference with both mistakes, None where their places overlap."""
+    if not first.edits or not second.edits:
+        return None
+    return apply_edits(reference, (*first.edits, *second.edits))
+
+
+def apply_edits(reference: str, edits: tuple[Edit, ...]) -> str | None:
+    """Return the text with all edits made, None where two of them overlap."""
+    text = reference
+    last = len(reference) + 1
+    for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
+        if edit.end > last:
+            return None
+        text = text[: edit.start] + edit.new + text[edit.end :]
+        last = edit.start
+    return text
+
+
+def _edit(reference: str, change: Substitution, entry: str) -> Edit:
+    count = reference.count(change.old)
+    if count != 1:
+        shown = change.old.strip().splitlines()[0][:60]
+        times = "nowhere" if not count else f"{count} times"
+        raise CourseError(f"{entry}: '{shown}' stands {times} in the reference, not once")
+    start = reference.index(change.old)
+    return Edit(start, start + len(change.old), change.new)
+
+
+def _compiled(source: str, entry: str) -> str:
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        raise CourseError(f"{entry}: does not compile: {error.msg} (line {error.lineno})") from None
+    return source

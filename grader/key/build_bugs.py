@@ -1,0 +1,217 @@
+"""Runs every known bug on the plan: what tells it from the reference, and its signatures."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import torch
+
+from grader.compare.arrays import distance
+from grader.compare.checks import check_target
+from grader.compare.forbidden import find_forbidden
+from grader.compare.outcomes import Evidence
+from grader.compare.retry import calls_to_retry
+from grader.compare.signature import Signature, Suspects, sign
+from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise, Target, Tolerance
+from grader.errors import CourseError
+from grader.execute.answers import Answer, AnswerStatus
+from grader.key.bugs import BugBook, KnownBug
+from grader.key.reference import Reference, make_answer
+from grader.key.store import AnswerKey
+from grader.plan.records import Call
+from grader.records import CheckResult, Kind, Status
+from grader.submission import Source
+
+_FAR = 1e30  # the distance of an answer that did not come, or has another shape
+_VALUES = (("output", ("forward", "reuse")), ("grad", ("gradient",)))
+
+
+def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> AnswerKey:
+    """Return the key with all that it knows of bugs; raises CourseError."""
+    known: list[KnownBug] = []
+    rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
+    for bug in load_bugs(folder, exercise, source):
+        findings = [
+            _Lab(folder, exercise, key).examine(mutant, affected(exercise, bug.target))
+            for mutant in mutants_of(folder, exercise, bug, source)
+        ]
+        known.append(_known(folder, exercise, bug, findings, key))
+        for found in findings:
+            for target, signature in found.signatures.items():
+                if signature.failing.any():
+                    rows.setdefault(target, []).append(((bug.key,), signature))
+    suspects = {target: Suspects.gather(some) for target, some in rows.items()}
+    return replace(key, book=BugBook(tuple(known)), suspects=suspects)
+
+
+def build_pairs(
+    folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey
+) -> dict[str, Suspects]:
+    """Return, for each target, the signatures of two bugs at once."""
+    mutants = [
+        mutants_of(folder, exercise, bug, source)[0] for bug in load_bugs(folder, exercise, source)
+    ]
+    found: dict[str, Suspects] = {}
+    for target in exercise.targets:
+        near = [m for m in mutants if target in affected(exercise, m.bug.target)]
+        rows = []
+        for first, second in combinations(near, 2):
+            if target.name not in (first.bug.target, second.bug.target):
+                continue
+            both = compose(first, second, source)
+            if both is None:
+                continue
+            mutant = replace(first, source=both, edits=())
+            try:
+                finding = _Lab(folder, exercise, key).examine(mutant, [target])
+            except CourseError:
+                continue  # two changes may not run together; no submission can equal them
+            rows.append(((first.bug.key, second.bug.key), finding.signatures[target.name]))
+        if rows:
+            found[target.name] = Suspects.gather(rows)
+    return found
+
+
+def affected(exercise: Exercise, name: str) -> list[Target]:
+    """Return the target `name` and every target that uses it, directly or not."""
+    reached = {name}
+    targets = []
+    for target in exercise.targets:
+        if target.name in reached or reached & set(target.uses):
+            reached.add(target.name)
+            targets.append(target)
+    return targets
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What running one mutant showed."""
+
+    answers: Mapping[str, Answer]
+    results: Mapping[str, list[CheckResult]]  # by target
+    signatures: Mapping[str, Signature]
+
+
+@dataclass(frozen=True)
+class _Lab:
+    folder: CourseFolder
+    exercise: Exercise
+    key: AnswerKey
+
+    def examine(self, mutant: Mutant, targets: Sequence[Target]) -> _Finding:
+        """Run a mutant on the calls of some targets and judge what comes out."""
+        names = {target.name for target in targets}
+        calls = [c for c in self.key.plan.calls if c.target in names]
+        answers = self._run(mutant, calls, torch.float64)
+        again = calls_to_retry(self.key, answers)
+        answers32 = self._run(mutant, again, torch.float32) if again else {}
+        source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
+        forbidden = find_forbidden(source, self.exercise.forbids)
+        results, signatures = {}, {}
+        plain = replace(self.key, book=BugBook())
+        for target in targets:
+            evidence = Evidence(
+                self.folder.course,
+                self.exercise,
+                target,
+                plain,
+                source,
+                answers,
+                answers32,
+                None,
+                forbidden,
+            )
+            judged = check_target(evidence)
+            own = self.key.plan.of_target(target.name)
+            results[target.name] = judged
+            signatures[target.name] = sign(own, answers, self.key.plan.tensors, judged)
+        return _Finding(answers, results, signatures)
+
+    def _run(self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype) -> dict[str, Answer]:
+        reference = Reference(self.exercise, mutant.source, self.folder, dtype)
+        runner = reference.runner(self.key.plan.tensors)
+        calls = list(calls)
+        runner.announce([c.to_json() for c in calls], self.exercise.forbids)
+        answers = {}
+        for call in calls:
+            # training to the end is slow, and only the target's own bugs are judged by it
+            far = call.action == "fit" and call.target != mutant.bug.target
+            expected = self.key.answers[call.id]
+            answers[call.id] = expected if far else make_answer(runner, call.to_json())
+        return answers
+
+
+def _known(
+    folder: CourseFolder,
+    exercise: Exercise,
+    bug: Bug,
+    findings: Sequence[_Finding],
+    key: AnswerKey,
+) -> KnownBug:
+    proofs, margins = [], []
+    for number, found in enumerate(findings):
+        proof, margin = _prove(found, bug, folder, key)
+        if not proof:
+            which = "its change" if not number else f"its variant {number}"
+            raise CourseError(
+                f"{bugs_path(folder, exercise)}: {bug.id}: no check tells {which} from the reference"
+            )
+        proofs.append(proof)
+        margins += [margin] if margin else []
+    return KnownBug(
+        bug.id,
+        bug.target,
+        bug.title,
+        bug.when,
+        bug.step,
+        tuple(bug.hints),
+        tuple(dict.fromkeys(proofs)),
+        min((m[0] for m in margins), default=None),
+        min((m[1] for m in margins), default=None),
+    )
+
+
+def _prove(
+    found: _Finding, bug: Bug, folder: CourseFolder, key: AnswerKey
+) -> tuple[str, tuple[float, float] | None]:
+    """Where the mutant is farthest from the reference: values, gradients, or else a check."""
+    tolerances = folder.course.tolerances
+    factory = folder.course.exercise(key.plan.exercise).target(bug.target).kind == "factory"
+    for group, actions in _VALUES:
+        best: tuple[float, float, str] = (0.0, 0.0, "")
+        for call in key.plan.of_target(bug.target):
+            if call.action not in actions or factory:
+                continue
+            expected, actual = key.answers[call.id], found.answers[call.id]
+            if expected.status is not AnswerStatus.OK:
+                continue
+            apart = [
+                _apart(actual, expected, group, tolerance)
+                for tolerance in (tolerances.float32, tolerances.float64)
+            ]
+            best = max(best, (apart[0], apart[1], call.id))
+        if best[1] > 1 and best[0] > 1:
+            return f"{group} {best[2]}", (best[1], best[0])
+    failed = [
+        r.id
+        for r in found.results[bug.target]
+        if r.status in (Status.FAILED, Status.TIMEOUT) and r.kind is not Kind.NUMERIC
+    ]
+    properties = [i for i in failed if "/property/" in i]
+    return (f"check {(properties or failed)[0]}" if failed else "", None)
+
+
+def _apart(actual: Answer, expected: Answer, group: str, tolerance: Tolerance) -> float:
+    """The greatest distance of a group of tensors, in tolerances."""
+    if actual.status is not AnswerStatus.OK:
+        return _FAR
+    most = 0.0
+    for name, wanted in expected.tensors.items():
+        if name.startswith(f"{group}/"):
+            came = actual.tensors.get(name)
+            if came is None or came.shape != wanted.shape:
+                return _FAR
+            most = max(most, min(distance(came, wanted, tolerance), _FAR))
+    return most

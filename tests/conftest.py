@@ -1,0 +1,123 @@
+"""One warm worker, one key cache and the helpers that every test of grading shares."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import ROOT, Grade, RunGrade, Shown
+
+from grader.course.load import CourseFolder, load_course
+from grader.execute.launch import WarmProcess
+from grader.grading import Standins, grade_exercise
+from grader.key.cache import PUBLIC, Keys, load_keys
+from grader.submission import Source, Submission, read_submission
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer to write the golden files anew."""
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden/ from what grading gives"
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep all answer keys in one folder of this session, for subprocesses too."""
+    folder = tmp_path_factory.mktemp("keys")
+    before = os.environ.get("GRADE_CACHE")
+    os.environ["GRADE_CACHE"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["GRADE_CACHE"]
+    else:
+        os.environ["GRADE_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmProcess]:
+    """Start one worker for all tests in this process."""
+    process = WarmProcess()
+    yield process
+    process.close()
+
+
+@pytest.fixture(scope="session")
+def folder() -> CourseFolder:
+    """Read the course."""
+    return load_course(ROOT)
+
+
+@pytest.fixture(scope="session")
+def keys(folder: CourseFolder) -> Keys:
+    """Build the public keys of all exercises, once a session."""
+    return load_keys(folder, [e.id for e in folder.course.exercises], PUBLIC)
+
+
+@pytest.fixture(scope="session")
+def grade(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Grade:
+    """Return a function that grades one exercise of what stands at a path.
+
+    Limits by name, as `case_seconds=1`, take the place of the course's.
+    """
+    standins = Standins.of(folder)
+
+    def graded(path: Path, exercise_id: str, **limits: Any) -> Any:
+        course = _limited(folder, limits)
+        exercise = course.course.exercise(exercise_id)
+        submission = read_submission(path, course.course, [exercise], 2**21)
+        key = keys.keys[exercise_id]
+        return grade_exercise(course, exercise, key, standins, submission, warm)
+
+    return graded
+
+
+@pytest.fixture(scope="session")
+def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[..., Any]:
+    """Return a function that grades texts by exercise id, the first of them."""
+    standins = Standins.of(folder)
+
+    def graded(texts: dict[str, str], **limits: Any) -> Any:
+        course = _limited(folder, limits)
+        exercises = course.course.exercises
+        sources = {e.id: Source(e.file, problem="not handed in") for e in exercises}
+        for exercise_id, text in texts.items():
+            file = course.course.exercise(exercise_id).file
+            sources[exercise_id] = Source(file, units=((file, text),))
+        first = next(iter(texts))
+        exercise = course.course.exercise(first)
+        key = keys.keys[first]
+        return grade_exercise(course, exercise, key, standins, Submission(sources), warm)
+
+    return graded
+
+
+def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:
+    if not limits:
+        return folder
+    tight = folder.course.limits.model_copy(update=limits)
+    return replace(folder, course=folder.course.model_copy(update={"limits": tight}))
+
+
+@pytest.fixture(scope="session")
+def run_grade(keys: Keys) -> RunGrade:  # noqa: ARG001 - the keys are there before the first run
+    """Return a function that runs the console script in a process of its own."""
+    script = Path(sys.executable).with_name("grade")
+
+    def run(*arguments: object, cwd: Path = ROOT, **variables: str) -> Shown:
+        done = subprocess.run(
+            [script, *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Shown(done.returncode, done.stdout, done.stderr)
+
+    return run

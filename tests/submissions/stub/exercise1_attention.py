@@ -1,0 +1,155 @@
+# %% [markdown]
+# # Exercise 1: attention
+#
+# ## What it is for
+#
+# A sentence reaches a model as a row of vectors, one for each word, and each was looked up without
+# a glance at its neighbours. In "the cup hit the tile and it broke", the vector of *it* cannot know
+# what broke. Attention lets positions look at one another: every position gets a new vector, which
+# is a weighted mean over all positions, and the weights come from how well the vectors match.
+#
+# Three parts are played in this, and they need not be played by the same tensor:
+#
+# - a **query** says what a position is looking for;
+# - a **key** says what a position has to offer;
+# - a **value** is what it hands over once it is chosen.
+#
+# You write attention twice. First the bare form, in which one tensor plays all three parts and
+# nothing is scaled. Then the form that every transformer uses, with three tensors and a scale.
+#
+# ## The formulas
+#
+# Bare self-attention, with the positions as the rows of $X$:
+#
+# $$Y = \mathrm{softmax}(X X^\top)\, X$$
+#
+# Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1):
+#
+# $$W = \mathrm{softmax}(s \cdot Q K^\top), \qquad Y = W V, \qquad s = \frac{1}{\sqrt{d}}$$
+#
+# Why a square root? Where the components of a query and a key are independent, with mean 0 and
+# variance 1, their dot product is a sum of $d$ such products and has variance $d$. Dividing by
+# $\sqrt{d}$ brings the variance back to 1. Without it the softmax of a wide model puts nearly all
+# its weight on a single key, and there its gradient is nearly zero.
+#
+# ## Shapes, step by step
+#
+# | step | shape | |
+# | --- | --- | --- |
+# | query | (b, t_q, d) | t_q positions ask |
+# | key | (b, t_k, d) | t_k positions answer |
+# | value | (b, t_k, d_v) | one for each key, of any width |
+# | scores | (b, t_q, t_k) | one number for each pair, scaled |
+# | weights | (b, t_q, t_k) | softmax of the scores |
+# | output | (b, t_q, d_v) | one mixed value for each query |
+#
+# The weights of one sample with three queries and four keys:
+#
+# ```
+#              key 0   key 1   key 2   key 3
+#   query 0  [  0.70    0.10    0.15    0.05  ]   sum 1     a row is how one query
+#   query 1  [  0.20    0.20    0.20    0.40  ]   sum 1     divides its attention
+#   query 2  [  0.01    0.97    0.01    0.01  ]   sum 1     among all the keys
+# ```
+#
+# Figures to compare with. For $X$ with the rows (1, 0), (0, 1), (1, 1), bare self-attention gives
+# the first row of weights 0.4223, 0.1554, 0.4223 and the first row of output 0.8446, 0.5777. With
+# the same $X$ as query and key, the scaled weights begin 0.4011, 0.1978, 0.4011.
+#
+# ## Traps
+#
+# - **The softmax runs along the wrong axis.** The columns of the weights sum to one and the rows do
+#   not. With as many queries as keys the shapes still fit, so look at the sums. If every weight is
+#   exactly 1 for a batch of one sample, the softmax ran over the batch.
+# - **The root of the wrong number.** The $d$ in the scale is the width that query and key share. It
+#   is not the number of positions and not the width of the values. Try it with sizes that all
+#   differ: if some of them agree, this mistake cannot be seen.
+# - **The scale in the wrong place.** It belongs to the scores. On the weights, the rows no longer
+#   sum to one; on the values, the output is small and the weights are too sharp.
+# - **A scale that goes unheard.** Call your function with two different values of `scale`: if the
+#   answer stays the same, the default is always used.
+# - **A scale too many.** `self_attention` has none, whatever the width.
+# - **Keys and queries exchanged.** With equal lengths you get a matrix of the right shape that is
+#   the transpose of the right one before the softmax. The bare form cannot show it: there the
+#   scores are symmetric.
+# - **`nan` for large scores.** The exponential of 800 is infinite in float64 too, and infinity
+#   divided by itself is `nan`. torch's softmax guards against this; one written by hand must do so
+#   as well.
+# - **More than two axes turned.** A batch has three axes, and only the last two change places. If
+#   you see a warning about `.T` or an error about mismatched sizes, all three were reversed.
+# - **Nothing learns.** Values right and gradients zero or missing: the path from input to output
+#   was cut by `detach`, `.data` or `no_grad`.
+# - **The caller's tensor changed.** Methods that end in an underscore, and `+=` and its kin, write
+#   into the tensor that you were given. Make a new one.
+#
+# ## Further reading
+#
+# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.1. Its footnote 4 has the argument
+#   about variance.
+# - Bahdanau et al. 2015, *Neural Machine Translation by Jointly Learning to Align and Translate*,
+#   where attention began.
+#
+# Check your work with `grade check exercise1`.
+
+# %%
+import math
+
+import torch
+from torch import Tensor
+
+# %% [markdown]
+# ### `self_attention(x)`
+#
+# The bare form: one tensor is query, key and value, and nothing is scaled.
+
+
+# %%
+def self_attention(x: Tensor) -> Tensor:
+    """Let the rows of each sample attend to one another, without parameters and without a scale.
+
+    Shapes: x (b, t, k); returns (b, t, k). The caller's tensor is left as it was.
+    Source: the formula of Vaswani et al. 2017, section 3.2.1, with Q = K = V and a scale of one.
+
+    Example: x of shape (2, 5, 8) gives an output of shape (2, 5, 8).
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ### `attention_weights(query, key)`
+#
+# How much each query attends to each key: the scores, scaled, then normalized.
+
+
+# %%
+def attention_weights(query: Tensor, key: Tensor, *, scale: float | None = None) -> Tensor:
+    """Compute how each query divides its attention among the keys.
+
+    Shapes: query (b, t_q, d), key (b, t_k, d); returns (b, t_q, t_k), whose rows sum to one.
+    The scores are multiplied by `scale`, which is 1 / sqrt(d) where none is given.
+    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
+
+    Example: query (2, 3, 8) and key (2, 5, 8) give weights of shape (2, 3, 5).
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ### `scaled_dot_product_attention(query, key, value)`
+#
+# The weights, put to use. The exercises that follow build on this function.
+
+
+# %%
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, scale: float | None = None
+) -> Tensor:
+    """Mix the values, for each query, by its attention weights.
+
+    Shapes: query (b, t_q, d), key (b, t_k, d), value (b, t_k, d_v); returns (b, t_q, d_v).
+    `scale` means what it means in `attention_weights`.
+    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
+
+    Example: query (2, 3, 8), key (2, 5, 8) and value (2, 5, 6) give an output of shape (2, 3, 6).
+    """
+    raise NotImplementedError

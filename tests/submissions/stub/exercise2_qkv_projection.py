@@ -1,0 +1,157 @@
+# %% [markdown]
+# # Exercise 2: query, key and value projections
+#
+# ## What it is for
+#
+# Bare self-attention has nothing to learn: a word matches whatever happens to lie near it, itself
+# above all. To let a model choose what a word looks for, what it answers to, and what it passes on,
+# each of the three parts gets a matrix of its own. One vector goes in; its query, its key and its
+# value come out.
+#
+# The three views are why attention can be lopsided. *it* may look hard at *cup* while *cup* takes
+# no notice of *it*; with one shared view the scores would be symmetric.
+#
+# You write the three projections as a module, then an attention head: the projections, followed by
+# the scaled attention of exercise 1.
+#
+# ## The formulas
+#
+# For one vector $x$ of width $k$ (Vaswani et al. 2017, sections 3.2.1 and 3.2.2):
+#
+# $$q = W_q\, x, \qquad \kappa = W_k\, x, \qquad v = W_v\, x,
+# \qquad W_q, W_k, W_v \in \mathbb{R}^{d \times k}$$
+#
+# With `bias=True` a learned vector of width $d$ is added to each. A head is then
+#
+# $$Y = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right) V.$$
+#
+# A curiosity: a bias on the keys adds the same number to all scores of one query, and a softmax
+# does not notice that. It cannot change the output of a head, and its gradient is zero.
+#
+# ## Shapes, step by step
+#
+# ```
+#                     +-- to_queries --> queries (b, t, d) --+
+#                     |                                      +--> weights (b, t, t) --+
+#    x (b, t, k) -----+-- to_keys -----> keys    (b, t, d) --+                        +--> (b, t, d)
+#                     |                                                               |
+#                     +-- to_values ---> values  (b, t, d) ---------------------------+
+# ```
+#
+# | step | shape |
+# | --- | --- |
+# | x | (b, t, k) |
+# | queries, keys, values | (b, t, d) each |
+# | weights | (b, t, t) |
+# | output | (b, t, d) |
+#
+# Names count here: the modules are called `to_queries`, `to_keys` and `to_values`, so that the
+# grader can put the same numbers into your layers and into its own.
+#
+# ## A worked example
+#
+# Four inputs of width 4, and weights for $d = 5$ written with one row for each input component:
+#
+# ```
+#        X                W_q                 W_k                 W_v
+#   1  0  1  0       1  0  1  0  1       0  0  1  1  1       0  2  0  3  1
+#   0  2  0  2       1  0  0  1  1       1  1  0  0  1       0  3  0  1  3
+#   1  1  1  1       0  0  1  0  0       0  1  0  1  1       1  0  3  1  1
+#   3  1  1  1       0  1  1  1  0       1  1  0  0  0       1  1  0  2  2
+# ```
+#
+# The first input has the query 1 0 2 0 1, the key 0 1 1 2 2 and the value 1 2 3 4 2. Its dot
+# products with the four keys are 4, 6, 7 and 13. See what the scale is good for:
+#
+# ```
+#   unscaled          0.0001   0.0009   0.0025   0.9965
+#   over root of 5    0.0158   0.0387   0.0605   0.8850
+# ```
+#
+# For the fourth input the products are 18, 28, 32 and 54. Unscaled, its weights are 1 and three
+# numbers below a billionth: all but the last key have ceased to learn.
+#
+# ## Traps
+#
+# - **The second projection reads the first one's result.** The keys are computed from the queries,
+#   or the values from the keys. It runs whenever $d = k$, and even learns a little. All three read
+#   x. This slip is easy to paste: it stands in published notebooks.
+# - **One layer plays two parts.** Count the parameters: three layers, three different weights.
+# - **The order of the answer.** Queries first, then keys, then values. Two exchanged are three
+#   tensors of the right shape.
+# - **A bias where none was asked for,** or none where it was. torch's linear layer has one unless
+#   told otherwise, and here the default is none.
+# - **A weight the wrong way round.** torch stores a linear weight as (out, in), that is $(d, k)$.
+#   The matrices of the example above are written (in, out). With a raw parameter of your own and
+#   equal widths, the wrong product raises no error.
+# - **Layers that nobody knows of.** Kept in a plain list or dict they are missing from
+#   `parameters()`: no optimizer trains them and no checkpoint saves them.
+# - **The root of the wrong width.** A head works at width $d$, and its scale comes from that, not
+#   from the width of x.
+#
+# ## Further reading
+#
+# - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.2.1 and 3.2.2.
+#
+# Check your work with `grade check exercise2`.
+
+# %%
+from exercise1_attention import scaled_dot_product_attention
+from torch import Tensor, nn
+
+# %% [markdown]
+# ### `QKVProjection(embed_dim, head_dim)`
+#
+# Three linear layers that read the same input.
+
+
+# %%
+class QKVProjection(nn.Module):
+    """Project each vector to a query, a key and a value.
+
+    Modules: `to_queries`, `to_keys` and `to_values`, each embed_dim -> head_dim, with a bias only
+    where `bias` is true. Source: Vaswani et al. 2017, section 3.2.2.
+    """
+
+    def __init__(self, embed_dim: int, head_dim: int, *, bias: bool = False) -> None:
+        """Make the three layers."""
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the queries, the keys and the values, in this order.
+
+        Shapes: x (b, t, k); returns three tensors (b, t, d).
+
+        Example: QKVProjection(8, 6) takes x (2, 5, 8) to three tensors of shape (2, 5, 6).
+        """
+        raise NotImplementedError
+
+
+# %% [markdown]
+# ### `AttentionHead(embed_dim, head_dim)`
+#
+# The projections as a module named `projection`, then scaled attention.
+
+
+# %%
+class AttentionHead(nn.Module):
+    """Attend within a sequence through learned queries, keys and values.
+
+    Modules: `projection`, a `QKVProjection`.
+    Source: Vaswani et al. 2017, section 3.2.2, for a single head.
+    """
+
+    def __init__(self, embed_dim: int, head_dim: int, *, bias: bool = False) -> None:
+        """Make the projection."""
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Project x and return the attended values.
+
+        Shapes: x (b, t, k); returns (b, t, d).
+
+        Example: AttentionHead(8, 6) takes x (2, 5, 8) to an output of shape (2, 5, 6).
+        """
+        raise NotImplementedError

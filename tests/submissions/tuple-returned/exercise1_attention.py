@@ -1,0 +1,17 @@
+import torch
+
+
+def self_attention(x):
+    weights = torch.softmax(x @ x.transpose(1, 2), dim=2)
+    return weights @ x, weights
+
+
+def attention_weights(query, key, scale=None):
+    scale = query.shape[2] ** -0.5 if scale is None else scale
+    return torch.softmax(query @ key.transpose(1, 2) * scale, dim=2).tolist()
+
+
+def scaled_dot_product_attention(query, key, value, scale=None):
+    scale = query.shape[2] ** -0.5 if scale is None else scale
+    weights = torch.softmax(query @ key.transpose(1, 2) * scale, dim=2)
+    weights @ value
