@@ -70,7 +70,7 @@ def _measure(
 
 
 def _numeric_calls(exercise: Exercise, key: AnswerKey) -> list[Call]:
-    """The calls of the numeric cases of the targets whose values are graded."""
+    """Return the calls of the numeric cases of the targets whose values are graded."""
     return [
         call
         for target in exercise.targets
@@ -82,7 +82,7 @@ def _numeric_calls(exercise: Exercise, key: AnswerKey) -> list[Call]:
 
 
 def _has_values(target: Target) -> bool:
-    """A factory draws its own parameters, so that its values are nobody's to expect."""
+    """Tell whether values can be expected: a factory draws its own parameters."""
     return target.kind != "factory"
 
 

@@ -46,6 +46,7 @@ class Figure:
 
     @property
     def reached(self) -> bool:
+        """Whether the target is reached."""
         return self.measured <= self.target
 
 
@@ -123,7 +124,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def _cpu_model() -> str:
-    """The CPU's name, as well as this system tells it."""
+    """Return the CPU's name, as well as this system tells it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

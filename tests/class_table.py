@@ -61,7 +61,9 @@ class Grading:
 
 def _handed_in(path: Path, exercise: Exercise) -> bool:
     stems = (exercise.stem, exercise.id)
-    return any((path / f"{stem}{suffix}").exists() for stem in stems for suffix in (".py", ".ipynb"))
+    return any(
+        (path / f"{stem}{suffix}").exists() for stem in stems for suffix in (".py", ".ipynb")
+    )
 
 
 def first_message(row: Row) -> str:

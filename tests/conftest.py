@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,18 @@ def grade(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Grade:
         exercise = course.course.exercise(exercise_id)
         submission = read_submission(path, course.course, [exercise], 2**21)
         key = keys.keys[exercise_id]
-        return grade_exercise(course, exercise, key, standins, submission, warm)
+        pairs = partial(keys.pairs, exercise_id)
+        return grade_exercise(course, exercise, key, standins, submission, warm, pairs)
 
     return graded
 
 
 @pytest.fixture(scope="session")
 def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[..., Any]:
-    """Return a function that grades texts by exercise id, the first of them."""
+    """Return a function that grades texts by exercise id, the first of them.
+
+    Two bugs at once are not looked for, which takes long.
+    """
     standins = Standins.of(folder)
 
     def graded(texts: dict[str, str], **limits: Any) -> Any:
@@ -91,7 +96,7 @@ def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[
         first = next(iter(texts))
         exercise = course.course.exercise(first)
         key = keys.keys[first]
-        return grade_exercise(course, exercise, key, standins, Submission(sources), warm)
+        return grade_exercise(course, exercise, key, standins, Submission(sources), warm, dict)
 
     return graded
 

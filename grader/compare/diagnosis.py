@@ -1,10 +1,13 @@
 """Names the mistake: the known bug, or the two, whose answers the submission's are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from math import ceil, log10
 
+import numpy as np
+
 from grader.compare.outcomes import Evidence
-from grader.compare.signature import Signature, Suspects, sign
+from grader.compare.signature import Signature, Suspects, sign, value_rows
 from grader.key.bugs import BugBook, KnownBug
 from grader.records import CheckResult, Diagnosis, Kind, Status
 
@@ -31,12 +34,16 @@ def diagnose(
     calls = evidence.key.plan.of_target(target)
     seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
     tolerance = _LAX if _fails_dtype(judged) else _STRICT
-    found = _matches(suspects.get(target), seen, tolerance)
+    rows = value_rows(calls)
+    own = suspects.get(target)
+    found = _matches(own, seen, tolerance)
+    if not found and own is not None:
+        found = _two_silent(evidence, own, seen) or _one_and_silent(
+            evidence, own, seen, rows, tolerance
+        )
     if not found and _has_values(seen):
-        found = _matches(pairs().get(target), seen, tolerance)
-    if not found:
-        return None
-    return _word(evidence, found, evidence.key.book)
+        found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
+    return _word(evidence, found, evidence.key.book) if found else None
 
 
 def _matches(
@@ -47,6 +54,60 @@ def _matches(
     if suspects is not None:
         for names, distance in suspects.matching(seen, tolerance):
             found[names] = min(distance, found.get(names, distance))
+    return found
+
+
+def _silent(evidence: Evidence, suspects: Suspects) -> list[tuple[str, frozenset[int]]]:
+    """Bugs that no value shows, with the checks that they fail."""
+    rows = []
+    for (name,), failing in zip(suspects.names, suspects.failing, strict=True):
+        if evidence.key.book.by_key(name).margin64 is None:
+            rows.append((name, frozenset(np.flatnonzero(failing).tolist())))
+    return list(dict.fromkeys(rows))
+
+
+def _two_silent(
+    evidence: Evidence, suspects: Suspects, seen: Signature
+) -> dict[tuple[str, ...], float]:
+    """Two bugs that no value shows, which together fail exactly the checks that failed."""
+    silent = _silent(evidence, suspects)
+    failing = frozenset(np.flatnonzero(seen.failing).tolist())
+    if failing & _value_checks(evidence):
+        return {}
+    return {
+        (first, second): 0.0
+        for (first, one), (second, two) in combinations(silent, 2)
+        if first != second and one | two == failing and one != failing and two != failing
+    }
+
+
+def _value_checks(evidence: Evidence) -> set[int]:
+    """The places of the shape and numeric checks: a bug that no value shows fails neither."""
+    return {0, 1} if evidence.target.points.numeric else {0}
+
+
+def _one_and_silent(
+    evidence: Evidence,
+    suspects: Suspects,
+    seen: Signature,
+    rows: Sequence[int],
+    tolerance: float,
+) -> dict[tuple[str, ...], float]:
+    """A bug with the same values, and beside it one that no value shows."""
+    values = suspects.of_values(rows)
+    fitting = _matches(values, seen.of_values(rows), tolerance)
+    failing = set(np.flatnonzero(seen.failing).tolist())
+    found: dict[tuple[str, ...], float] = {}
+    for names, distance in fitting.items():
+        own = set(np.flatnonzero(suspects.failing[suspects.names.index(names)]).tolist())
+        if not own:
+            continue
+        rest = failing - own
+        beside = [name for name, fails in _silent(evidence, suspects) if rest and rest <= fails]
+        for name in beside if len(beside) <= _LISTED else []:
+            found[(*names, name)] = distance
+        if not beside or len(beside) > _LISTED:
+            found[names] = distance
     return found
 
 

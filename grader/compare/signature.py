@@ -31,6 +31,10 @@ class Signature:
     values: Array  # (calls, 3) float64
     failing: Array  # (checks,) uint8: 1 where the check failed
 
+    def of_values(self, rows: Sequence[int]) -> "Signature":
+        """Return what the values of some calls say, and nothing of the checks."""
+        return Signature(self.codes[rows, :2], self.values[rows], self.failing[:0])
+
 
 def sign(
     calls: Sequence[Call],
@@ -108,6 +112,13 @@ def _directions(size: int) -> Array:
     return generator.standard_normal((_DIRECTIONS, size)) / max(size, 1) ** 0.5
 
 
+def value_rows(calls: Sequence[Call]) -> list[int]:
+    """Return the places of the calls that tell wrong values: all forward ones, one gradient."""
+    forward = [i for i, c in enumerate(calls) if c.action == "forward"]
+    gradient = [i for i, c in enumerate(calls) if c.action == "gradient"]
+    return forward + gradient[:1]
+
+
 @dataclass(frozen=True)
 class Suspects:
     """The signatures that a target's answers have under known bugs, one row a suspect."""
@@ -125,6 +136,12 @@ class Suspects:
             np.stack([s.codes for _, s in rows]),
             np.stack([s.values for _, s in rows]),
             np.stack([s.failing for _, s in rows]),
+        )
+
+    def of_values(self, rows: Sequence[int]) -> "Suspects":
+        """Return the suspects as `Signature.of_values` sees them."""
+        return Suspects(
+            self.names, self.codes[:, rows, :2], self.values[:, rows], self.failing[:, :0]
         )
 
     def matching(self, seen: Signature, tolerance: float) -> list[tuple[tuple[str, ...], float]]:

@@ -11,7 +11,7 @@ from grader.compare.checks import check_target
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import Evidence
 from grader.compare.retry import calls_to_retry
-from grader.compare.signature import Signature, Suspects, sign
+from grader.compare.signature import Signature, Suspects, sign, value_rows
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target, Tolerance
@@ -49,26 +49,24 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
 def build_pairs(
     folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey
 ) -> dict[str, Suspects]:
-    """Return, for each target, the signatures of two bugs at once."""
+    """Return, for each target, the values under two bugs at once, both of which values show."""
+    shown = {bug.key for bug in key.book.bugs if bug.margin64 is not None}
     mutants = [
-        mutants_of(folder, exercise, bug, source)[0] for bug in load_bugs(folder, exercise, source)
+        mutants_of(folder, exercise, bug, source)[0]
+        for bug in load_bugs(folder, exercise, source)
+        if bug.key in shown
     ]
+    lab = _Lab(folder, exercise, key)
     found: dict[str, Suspects] = {}
     for target in exercise.targets:
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
         rows = []
         for first, second in combinations(near, 2):
-            if target.name not in (first.bug.target, second.bug.target):
-                continue
-            both = compose(first, second, source)
-            if both is None:
-                continue
-            mutant = replace(first, source=both, edits=())
-            try:
-                finding = _Lab(folder, exercise, key).examine(mutant, [target])
-            except CourseError:
-                continue  # two changes may not run together; no submission can equal them
-            rows.append(((first.bug.key, second.bug.key), finding.signatures[target.name]))
+            names = (first.bug.target, second.bug.target)
+            both = compose(first, second, source) if target.name in names else None
+            signature = lab.sign_values(replace(first, source=both), target) if both else None
+            if signature is not None:
+                rows.append(((first.bug.key, second.bug.key), signature))
         if rows:
             found[target.name] = Suspects.gather(rows)
     return found
@@ -128,6 +126,17 @@ class _Lab:
             results[target.name] = judged
             signatures[target.name] = sign(own, answers, self.key.plan.tensors, judged)
         return _Finding(answers, results, signatures)
+
+    def sign_values(self, mutant: Mutant, target: Target) -> Signature | None:
+        """Return the values' signature, None where the text does not even load."""
+        own = self.key.plan.of_target(target.name)
+        calls = [own[row] for row in value_rows(own)]
+        try:
+            answers = self._run(mutant, calls, torch.float64)
+        except CourseError:
+            return None  # no submission can equal it
+        signature = sign(calls, answers, self.key.plan.tensors, [])
+        return signature.of_values(range(len(calls)))
 
     def _run(self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype) -> dict[str, Answer]:
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)

@@ -6,8 +6,8 @@ plays it: transposed, stacked by heads, fused with its neighbours, or spread ove
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import torch
@@ -94,6 +94,11 @@ class Bond:
     roles: tuple[Role, ...]
     item: Item
     layout: Layout
+
+    def rebound(self, own: Mapping[str, nn.Parameter]) -> "Bond":
+        """Return the same bond with another instance's parameters, by their names."""
+        parameters = tuple(own[name] for name in self.item.members)
+        return replace(self, item=replace(self.item, parameters=parameters))
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""

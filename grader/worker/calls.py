@@ -1,7 +1,7 @@
 """Makes one call of a target and gathers what it returned, as plain tensors and plain data."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import torch
@@ -43,6 +43,7 @@ class Runner:
         self.dtype = dtype
         self.answer_bytes = answer_bytes
         self.memories: dict[str, Memory] = {}
+        self.recipes: dict[Hashable, list[Bond]] = {}
         self.constructs: dict[str, list[Call]] = {}
         self.forbidden: dict[str, Any] = {}
 
@@ -188,8 +189,7 @@ class Runner:
         return module, [a for a in arguments if isinstance(a, nn.Module)]
 
     def _load_parameters(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
-        memory = self._memory(call["target"], module, given)
-        bonds = bind(module, _roles(call), given, memory)
+        bonds = self._bind(call, module, given)
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
@@ -199,6 +199,20 @@ class Runner:
                 if item.name.endswith("bias") and id(item.parameters[0]) not in played:
                     item.parameters[0].zero_()
         return bonds
+
+    def _bind(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
+        """Bind; modules of the same names and shapes are bound alike without a new search."""
+        items = own_items(module, given)
+        alike = (
+            call["target"],
+            tuple((item.name, item.shape, item.owner) for item in items),
+            tuple((role["name"], tuple(role["shape"])) for role in call["roles"]),
+        )
+        if alike not in self.recipes:
+            memory = self._memory(call["target"], module, given)
+            self.recipes[alike] = bind(module, _roles(call), given, memory)
+        own = {item.name: item.parameters[0] for item in items}
+        return [bond.rebound(own) for bond in self.recipes[alike]]
 
     def _memory(self, target: str, module: nn.Module, given: list[nn.Module]) -> Memory:
         """Layouts that the shapes of some instance tell; only raw matrices need them."""

@@ -1,0 +1,189 @@
+"""The house: what the documents say is so, and the tree holds what it should."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from grader.cli.main import cli
+from grader.course.load import load_course, parse_course
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+_BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
+_YAML_BLOCK = re.compile(r"^```yaml\n(?P<text>.*?)^```$", re.M | re.S)
+_LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+)")
+_GRADE = "import sys; sys.argv[0] = 'grade'; from grader.cli.main import main; main()"
+_SKIPPED = re.compile(
+    r"^(\.git|\.venv|venv|build|dist|\..*_cache|\.hypothesis|__pycache__|.*\.egg-info)$"
+)
+_BINARY = (".png", ".zip", ".safetensors", ".pyc")
+_HOSTILE = ("tests/attacks/", "tests/submissions/not-utf8/")  # what they name is not ours
+_REGISTRY = re.compile(r"pypi\.(org|python)|pythonhosted\.|download\.pytorch\.|anaconda\.org")
+_HOME = re.compile(r"(?<![\w~.])/(home|Users|root)/\w")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A command in the README, and the output that stands below it."""
+
+    command: str
+    shown: str
+
+
+def _blocks() -> list[Block]:
+    text = README.read_text(encoding="utf-8")
+    return [Block(found["command"], found["shown"]) for found in _BLOCK.finditer(text)]
+
+
+def _run(command: str) -> str:
+    """Run a README's command as at its top folder, on no terminal; trailing spaces go."""
+    program, *arguments = shlex.split(command)
+    start = {"grade": [sys.executable, "-c", _GRADE], "python": [sys.executable]}[program]
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    done = subprocess.run(
+        [*start, *arguments],
+        cwd=ROOT,
+        env={**environment, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr.decode()
+    return _trimmed(done.stdout.decode())
+
+
+def _trimmed(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _files() -> Iterator[Path]:
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = sorted(name for name in folders if not _SKIPPED.match(name))
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    for path in _files():
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix not in _BINARY and not name.startswith(_HOSTILE):
+            yield name, path.read_text(encoding="utf-8")
+
+
+def _commands(
+    command: click.Command, path: tuple[str, ...] = ("grade",)
+) -> Iterator[tuple[str, click.Command]]:
+    yield " ".join(path), command
+    if isinstance(command, click.Group):
+        for name, child in sorted(command.commands.items()):
+            yield from _commands(child, (*path, name))
+
+
+COMMANDS = dict(_commands(cli))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"]
+
+
+@pytest.mark.parametrize("block", _blocks(), ids=lambda block: block.command)
+def test_readme_output_is_what_the_program_prints(
+    block: Block, request: pytest.FixtureRequest
+) -> None:
+    printed = _run(block.command)
+    if request.config.getoption("--update-golden"):
+        text = README.read_text(encoding="utf-8")
+        head = f"<!-- output: {block.command} -->\n```text\n"
+        README.write_text(
+            text.replace(f"{head}{block.shown}```", f"{head}{printed}```"), encoding="utf-8"
+        )
+    else:
+        assert _trimmed(block.shown) == printed
+
+
+def test_readme_shows_a_report_with_its_output() -> None:
+    assert any(block.command.startswith("grade check ") and block.shown for block in _blocks())
+
+
+def test_readme_course_is_a_course() -> None:
+    (text,) = (found["text"] for found in _YAML_BLOCK.finditer(README.read_text("utf-8")))
+    assert parse_course(text, "README.md").title == "One layer"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if " " in name])
+def test_command_stands_in_the_readme(name: str) -> None:
+    assert re.search(rf"`{name}\b", README.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_command_help_ends_with_an_example(name: str) -> None:
+    text = COMMANDS[name].help or ""
+    assert re.search(r"^\s*Examples?:$", text, re.M)
+    last = text.rstrip().splitlines()[-1].strip()
+    assert f"{last} ".startswith(f"{name} ")
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_command_options_have_help(name: str) -> None:
+    options = [p for p in COMMANDS[name].params if isinstance(p, click.Option)]
+    assert [o.name for o in options if not o.help] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_document_links_lead_somewhere(document: str) -> None:
+    path = ROOT / document
+    links = [found["path"] for found in _LINK.finditer(path.read_text(encoding="utf-8"))]
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "also"), [("exercises", set()), ("solutions", {"standins", "bugs"})]
+)
+def test_course_folder_holds_what_course_yml_lists(folder: str, also: set[str]) -> None:
+    listed = {exercise.file for exercise in load_course(ROOT).course.exercises}
+    present = {path.name for path in (ROOT / folder).iterdir()} - {"__pycache__"}
+    assert present == listed | also
+
+
+def test_standins_are_those_of_listed_exercises() -> None:
+    listed = {exercise.file for exercise in load_course(ROOT).course.exercises}
+    present = {path.name for path in (ROOT / "solutions/standins").iterdir()} - {"__pycache__"}
+    assert present <= listed
+
+
+def test_bug_catalogues_are_those_of_listed_exercises() -> None:
+    listed = {f"{exercise.id}.yml" for exercise in load_course(ROOT).course.exercises}
+    present = {path.name for path in (ROOT / "solutions/bugs").glob("*.*") if path.is_file()}
+    assert present == listed
+
+
+def test_stubs_are_derived_from_the_solutions() -> None:
+    assert _run("grade derive --check") == ""
+
+
+def test_constraints_pin_every_dependency_to_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["dev"]
+    names = {re.split(r"[^\w.-]", text)[0].lower().replace("_", "-") for text in wanted}
+    assert names <= _pins().keys()
+
+
+def test_constraints_pin_torch() -> None:
+    assert _pins()["torch"] == "2.13.0"
+
+
+def _pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {name.lower().replace("_", "-"): version for name, version in pins}
+
+
+@pytest.mark.parametrize(
+    "pattern", [pytest.param(_REGISTRY, id="registry"), pytest.param(_HOME, id="home")]
+)
+def test_no_file_names_a_place_of_one_machine(pattern: re.Pattern[str]) -> None:
+    assert [name for name, text in _texts() if pattern.search(text)] == []
