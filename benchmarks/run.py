@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 
 from deviation import Deviation, measure_deviations
 from timing import time_against
 
 from grader.course.load import load_course
+from grader.errors import GraderError
 from grader.execute.launch import WarmProcess
 from grader.key.cache import HIDDEN, PUBLIC, load_keys
 
@@ -157,6 +159,11 @@ def render(machine: dict[str, str], figures: Sequence[Figure]) -> str:
     return "\n".join([*lines, "", total])
 
 
+def _to_json(figure: Figure) -> dict[str, object]:
+    measured = figure.measured if isfinite(figure.measured) else None  # JSON knows no infinity
+    return {**asdict(figure), "measured": measured, "reached": figure.reached}
+
+
 def main() -> int:
     """Measure, and print a table or a JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -173,11 +180,14 @@ def main() -> int:
         os.environ["GRADE_CACHE"] = cache
         for what, measure in parts:
             print(f"{what} ...", file=sys.stderr)
-            figures += measure()
+            try:
+                figures += measure()
+            except GraderError as error:
+                figures.append(Figure(what, float("inf"), "", 0, f"not measured: {error}"))
     machine = describe_machine()
     if arguments.json:
-        shown = [{**asdict(figure), "reached": figure.reached} for figure in figures]
-        print(json.dumps({"machine": machine, "figures": shown}, indent=2))
+        shown = [_to_json(figure) for figure in figures]
+        print(json.dumps({"machine": machine, "figures": shown}, indent=2, allow_nan=False))
     else:
         print(render(machine, figures))
     return 0

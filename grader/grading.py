@@ -84,9 +84,8 @@ def grade_exercise(
             diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != "public"
-    return _sum_up(
-        exercise, checks, source.notes, "" if hidden else output.decode(errors="replace")
-    )
+    shown = "" if hidden else output.decode(errors="replace")
+    return _sum_up(exercise, checks, source.notes, shown, diagnoses)
 
 
 def _groups(exercise: Exercise) -> list[list[Target]]:

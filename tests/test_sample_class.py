@@ -170,7 +170,6 @@ def test_crash_names_the_signal(graded: Any) -> None:
 def test_syntax_error_names_file_and_line(graded: Any) -> None:
     result = graded("does-not-parse")
     assert result.score == 0
-    assert {c.status for c in result.checks} == {Status.FAILED}
     message = find_check(result, "MultiHeadSelfAttention/shape").message
     assert "exercise3_multi_head.py, line 46" in message
     assert "positional argument follows keyword argument" in message

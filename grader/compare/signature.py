@@ -60,15 +60,15 @@ def sign(
 def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool) -> list[int]:
     info = answer.info
     ended = _STATUSES.index(answer.status)
-    error = 0
-    if answer.error is not None and call.action != "device":
+    if answer.error is not None:
         # a call among right ones may fail with any text; a target that always fails is its text
         text = re.sub(r"\d+|'[^']*'", "#", answer.error.message) if silent else ""
         error = zlib.crc32(f"{answer.error.type}{text}".encode())
-    elif answer.error is not None:
-        error = int(answer.error.device)
+    else:
+        shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
+        error = zlib.crc32(repr(shapes).encode())
     if call.action == "device":
-        ended = error
+        ended, error = int(answer.error is not None and answer.error.device), 0
     if call.action in _STATISTICAL and answer.status is AnswerStatus.OK:
         return [ended] + [0] * (_CODES - 1)
     return [
@@ -80,6 +80,10 @@ def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool)
         len(info.untrained),
         int(bool(info.forbidden or info.modules)),
     ]
+
+
+def _valued(answer: Answer) -> list[str]:
+    return sorted(n for n in answer.tensors if n.startswith(("output/", "grad/")))
 
 
 def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
@@ -95,15 +99,14 @@ def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
 def _project(call: Call, answer: Answer) -> Array:
     if call.action in _STATISTICAL:
         return np.zeros(_DIRECTIONS)
-    names = sorted(n for n in answer.tensors if n.startswith(("output/", "grad/")))
+    names = _valued(answer)
     if not names:
         return np.zeros(_DIRECTIONS)
     flat = np.concatenate([answer.tensors[n].ravel().astype(np.float64) for n in names])
-    shapes = zlib.crc32(repr([answer.tensors[n].shape for n in names]).encode())
     odd = ~np.isfinite(flat)
     flat = np.where(odd, 1e6, flat)
     projected = _directions(flat.size) @ flat
-    return np.asarray(projected + (shapes % 9973), dtype=np.float64)
+    return np.asarray(projected, dtype=np.float64)
 
 
 @cache
