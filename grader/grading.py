@@ -1,14 +1,15 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.compare.checks import check_target, name_causes
-from grader.compare.diagnosis import diagnose
+from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import Evidence, clean
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
+from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.execute.launch import WarmProcess
@@ -81,6 +82,7 @@ def grade_exercise(
             results = check_target(evidence)
             checks += results
             found = diagnose(evidence, results, key.suspects, pairs)
+            found = found or _locate(evidence, results, warm, job)
             diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != "public"
@@ -140,6 +142,21 @@ def _run32(
     return _run(warm, job, key, group, folder, "float32", calls) if calls else Collected()
 
 
+def _locate(
+    evidence: Evidence, results: Sequence[CheckResult], warm: WarmProcess, job: Job
+) -> Diagnosis | None:
+    """For what no known bug explains: run once more, and find the first step that went wrong."""
+    call = first_wrong_call(evidence)
+    numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
+    if call is None or not numeric or not evidence.target.steps:
+        return None
+    record = replace(call, action="record", watch=False)
+    limits = evidence.course.limits
+    answers = collect(warm, job, [record], evidence.key.payload, limits).answers
+    progress = find_progress(evidence, call, answers[call.id])
+    return located(evidence, progress) if progress else None
+
+
 def _without_file(
     folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
 ) -> ExerciseResult:
@@ -154,7 +171,7 @@ def _without_file(
             ("gradient", points.gradient),
         ]
         parts += [(f"property/{p.name}", points.property / len(properties)) for p in properties]
-        bugs = key.book.of_target(target.name)
+        bugs = key.book.checked(target.name)
         parts += [(f"bug/{bug.id}", points.bug / len(bugs)) for bug in bugs]
         checks += [
             CheckResult(

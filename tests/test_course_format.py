@@ -63,33 +63,38 @@ MISTAKES = {
     "unknown key in a target": (
         "        inputs:",
         "        input:",
-        "16: exercises.0.targets.0: unknown key 'input'; did you mean 'inputs'?",
+        "16: exercises[0].targets[0]: unknown key 'input'; did you mean 'inputs'?",
     ),
     "unknown key in a property": (
         "dim: n}",
         "dimm: n}",
-        "19: exercises.0.targets.0.properties.0: unknown key 'dimm'; did you mean 'dim'?",
+        "19: exercises[0].targets[0].properties[0]: unknown key 'dimm'; did you mean 'dim'?",
     ),
     "unknown key in limits": (
         "case_seconds: 5",
         "case_second: 5",
         "6: limits: unknown key 'case_second'; did you mean 'case_seconds'?",
     ),
+    "unknown key that may be left out": (
+        "        properties:",
+        "        propertys:",
+        "18: exercises[0].targets[0]: unknown key 'propertys'; did you mean 'properties'?",
+    ),
     "unknown kind of property": (
         "kind: equivariant",
         "kind: equivariance",
-        "19: exercises.0.targets.0.properties.0: unknown kind 'equivariance'; "
+        "19: exercises[0].targets[0].properties[0]: unknown kind 'equivariance'; "
         "did you mean 'equivariant'?",
     ),
     "wrong type": (
         "shape: 1,",
         "shape: much,",
-        "20: exercises.0.targets.0.points.shape: Input should be a valid number",
+        "20: exercises[0].targets[0].points.shape: Input should be a valid number",
     ),
     "missing key": (
         "    title: Twice\n",
         "",
-        "10: exercises.0: the key 'title' is missing",
+        "10: exercises[0]: the key 'title' is missing",
     ),
     "duplicate key": (
         "        kind: function\n",
@@ -99,19 +104,19 @@ MISTAKES = {
     "bad shape expression": (
         'x: "float[n, m]"',
         'x: "float[n, ]"',
-        "16: exercises.0.targets.0.inputs.x: ",
+        "16: exercises[0].targets[0].inputs.x: ",
     ),
     "undeclared dim": (
         'x: "float[n, m]"',
         'x: "float[n, k]"',
-        "13: exercises.0.targets.0: inputs.x reads the dim 'k', not declared",
+        "13: exercises[0].targets[0]: inputs.x reads the dim 'k', not declared",
     ),
     "int tensor without a bound": (
         'x: "float[n, m]"',
         'x: "int[n, m]"',
-        "16: exercises.0.targets.0.inputs.x: ",
+        "16: exercises[0].targets[0].inputs.x: ",
     ),
-    "empty range": ("n: 2..4", "n: 4..2", "15: exercises.0.targets.0.dims.n: "),
+    "empty range": ("n: 2..4", "n: 4..2", "15: exercises[0].targets[0].dims.n: "),
     "YAML syntax error": ("title: Small", "title: [Small", "3: "),
     "tab": ("title: Small", "\ttitle: Small", "2: "),
     "duplicate exercise": (
@@ -122,17 +127,22 @@ MISTAKES = {
     "duplicate target": (
         "    targets:\n",
         "    targets:\n" + SMALL.partition("    targets:\n")[2],
-        "10: exercises.0: the target 'twice' is declared twice",
+        "10: exercises[0]: the target 'twice' is declared twice",
+    ),
+    "duplicate property": (
+        "          - {kind: equivariant, dim: n}\n",
+        "          - {kind: equivariant, dim: n}\n          - {kind: equivariant, dim: m}\n",
+        "13: exercises[0].targets[0]: the property 'equivariant' is declared twice: give one an id",
     ),
     "bad file name": (
         "exercise1_twice.py",
         "twice.py",
-        "10: exercises.0: 'twice.py' is no file name",
+        "10: exercises[0]: 'twice.py' is no file name",
     ),
     "no targets": (
         "exercises:\n",
         "exercises:\n" + SECOND,
-        "12: exercises.0.targets: ",
+        "12: exercises[0].targets: ",
     ),
     "no exercises": (SMALL.partition("exercises:")[2], " []\n", "9: exercises: "),
     "other version": ("format_version: 1", "format_version: 2", "1: format_version: "),

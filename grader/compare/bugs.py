@@ -1,33 +1,22 @@
 """Bug checks: for each known bug, does the submission agree with the reference where the bug
 does not?"""
 
-from collections.abc import Callable
-
 from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
 from grader.key.bugs import KnownBug
 from grader.records import Status
 
 
-def judge_bug(
-    evidence: Evidence, bug: KnownBug, outcome_of: Callable[[str], Outcome], numeric: Outcome
-) -> Outcome:
-    """Return the outcome of one bug check.
-
-    `outcome_of` gives the outcome of another check of the target by its id, for bugs that no
-    value shows; those count only beside right values.
-    """
+def judge_bug(evidence: Evidence, bug: KnownBug, numeric: Outcome) -> Outcome:
+    """Return the outcome of one bug check; a gradient counts only beside right values."""
     calls = {call.id: call for call in evidence.key.plan.calls}
     for proof in bug.proofs:
         kind, _, where = proof.partition(" ")
-        if kind == "check":
-            outcome = outcome_of(where)
-            gated = True
-        else:
-            outcome = judge_call(evidence, calls[where], kind)
-            gated = kind == "grad"
+        if kind not in ("output", "grad"):
+            continue  # a variant that another check shows
+        outcome = judge_call(evidence, calls[where], kind)
         if not outcome.passed:
             return Outcome(**{**vars(outcome), "message": _message(bug, outcome)})
-        if gated and not numeric.passed:
+        if kind == "grad" and not numeric.passed:
             return Outcome(Status.SKIPPED, "counts once the values are right")
     return PASSED
 

@@ -15,27 +15,23 @@ _ROUNDING = 6  # digits of a check's points: shares of a point may not be round
 def check_target(evidence: Evidence) -> list[CheckResult]:
     """Return all checks of one target, in a fixed order."""
     target, points = evidence.target, evidence.target.points
-    outcomes: dict[str, Outcome] = {}
     shape = _judge_shape(evidence)
     numeric = _judge_all(evidence, "forward", "output") if points.numeric else shape
     results = [_result(evidence, Kind.SHAPE, "", points.shape, shape)]
-    outcomes[results[-1].id] = shape
     if points.numeric:
         results.append(_result(evidence, Kind.NUMERIC, "", points.numeric, numeric))
     if points.gradient:
         factory = target.kind == "factory"
         gradient = judge_trained(evidence) if factory else _judge_all(evidence, "gradient", "grad")
         results.append(_gated(evidence, Kind.GRADIENT, "", points.gradient, gradient, numeric))
-        outcomes[results[-1].id] = gradient
     properties = evidence.course.properties(evidence.exercise, target)
     for prop in properties:
         share = points.property / len(properties)
         outcome = judge_property(evidence, prop)
         results.append(_gated(evidence, Kind.PROPERTY, prop.name, share, outcome, numeric))
-        outcomes[results[-1].id] = outcome
-    bugs = evidence.key.book.of_target(target.name)
+    bugs = evidence.key.book.checked(target.name)
     for bug in bugs:
-        outcome = judge_bug(evidence, bug, outcomes.__getitem__, numeric)
+        outcome = judge_bug(evidence, bug, numeric)
         results.append(_result(evidence, Kind.BUG, bug.id, points.bug / len(bugs), outcome))
     return results
 

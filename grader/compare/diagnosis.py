@@ -6,9 +6,11 @@ from math import ceil, log10
 
 import numpy as np
 
-from grader.compare.outcomes import Evidence
+from grader.compare.outcomes import Evidence, judge_call
 from grader.compare.signature import Signature, Suspects, sign, value_rows
-from grader.key.bugs import BugBook, KnownBug
+from grader.compare.steps import Progress
+from grader.key.bugs import KnownBug
+from grader.plan.records import Call
 from grader.records import CheckResult, Diagnosis, Kind, Status
 
 _STRICT = 1e-9  # distance of projections that are the same in float64
@@ -37,13 +39,38 @@ def diagnose(
     rows = value_rows(calls)
     own = suspects.get(target)
     found = _matches(own, seen, tolerance)
+    everywhere = True
     if not found and own is not None:
         found = _two_silent(evidence, own, seen) or _one_and_silent(
             evidence, own, seen, rows, tolerance
         )
     if not found and _has_values(seen):
         found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
-    return _word(evidence, found, evidence.key.book) if found else None
+    if not found and own is not None and _has_values(seen):
+        right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, []).of_values(rows)
+        values = own.of_values(rows)
+        found = dict(values.matching_where_wrong(seen.of_values(rows), right, tolerance))
+        everywhere = False
+    return _word(evidence, found, everywhere=everywhere) if found else None
+
+
+def first_wrong_call(evidence: Evidence) -> Call | None:
+    """Return the smallest numeric case whose values alone are wrong, None where there is none."""
+    for call in evidence.numeric_calls("forward"):
+        if judge_call(evidence, call, "output").kind == "values":
+            return call
+    return None
+
+
+def located(evidence: Evidence, progress: Progress) -> Diagnosis:
+    """Put into words how far a run was right."""
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=(),
+        step=progress.wrong,
+        hint=f"Everything up to there is right: look at how `{progress.wrong}` is made.",
+        evidence=f"No known mistake fits. Step by step: {progress.sentence}.",
+    )
 
 
 def _matches(
@@ -120,37 +147,40 @@ def _has_values(seen: Signature) -> bool:
 
 
 def _word(
-    evidence: Evidence, found: Mapping[tuple[str, ...], float], book: BugBook
+    evidence: Evidence, found: Mapping[tuple[str, ...], float], *, everywhere: bool
 ) -> Diagnosis | None:
     """Put the suspects that fit into words; those that cannot be told apart are one."""
-    groups = list(found)
-    bugs = [[book.by_key(key) for key in names] for names in groups]
-    ids = tuple(dict.fromkeys(bug.id for group in bugs for bug in group))
-    if len({tuple(sorted(b.id for b in group)) for group in bugs}) > _LISTED:
+    bugs = [[evidence.key.book.by_key(key) for key in names] for names in found]
+    if len({tuple(sorted(bug.id for bug in group)) for group in bugs}) > _LISTED:
         return None
-    first = bugs[0]
     return Diagnosis(
         target=evidence.target.name,
-        bugs=ids,
-        step=_first_step(evidence, first),
-        hint=first[0].hints[0],
-        evidence=_evidence(evidence, bugs, max(found.values())),
+        bugs=tuple(dict.fromkeys(bug.id for group in bugs for bug in group)),
+        step=_first_step(evidence, bugs[0]),
+        hint=bugs[0][0].hints[0],
+        evidence=_evidence(evidence, bugs, max(found.values()), everywhere=everywhere),
     )
 
 
 def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
-    steps = evidence.target.steps
+    steps = evidence.target.step_names
     broken = [bug.step for bug in bugs if bug.step in steps]
     return min(broken, key=steps.index, default="")
 
 
-def _evidence(evidence: Evidence, groups: Sequence[Sequence[KnownBug]], distance: float) -> str:
+def _evidence(
+    evidence: Evidence,
+    groups: Sequence[Sequence[KnownBug]],
+    distance: float,
+    *,
+    everywhere: bool,
+) -> str:
     ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in groups)
     what = "; or ".join(ways)
-    valued = any(bug.margin64 is not None for group in groups for bug in group)
-    if not valued:
+    if not any(bug.margin64 is not None for group in groups for bug in group):
         return f"Your code behaves, on every case, like code in which {what}."
+    start = "Your output equals" if everywhere else "Where your output is wrong, it equals"
     if evidence.hidden:
-        return f"Your output equals what comes out when {what}."
+        return f"{start} what comes out when {what}."
     size = 10.0 ** ceil(log10(max(distance, 1e-15)))
-    return f"Your output equals, to {size:.0e}, what comes out when {what}."
+    return f"{start}, to {size:.0e}, what comes out when {what}."

@@ -147,14 +147,41 @@ class Suspects:
             self.names, self.codes[:, rows, :2], self.values[:, rows], self.failing[:, :0]
         )
 
+    def _equal(self, seen: Signature, tolerance: float) -> tuple[Array, Array]:
+        """Which calls of which suspect are as `seen`, and how far apart their values are."""
+        apart = (np.abs(self.values - seen.values) / (1 + np.abs(seen.values))).max(axis=2)
+        return (self.codes == seen.codes).all(axis=2) & (apart <= tolerance), apart
+
     def matching(self, seen: Signature, tolerance: float) -> list[tuple[tuple[str, ...], float]]:
         """Return the suspects whose signature is `seen`, each with its distance."""
-        same = (self.codes == seen.codes).all(axis=(1, 2)) & (self.failing == seen.failing).all(
-            axis=1
-        )
-        apart = np.abs(self.values - seen.values) / (1 + np.abs(seen.values))
-        distances = apart.max(axis=(1, 2), initial=0.0)
+        equal, apart = self._equal(seen, tolerance)
+        same = equal.all(axis=1) & (self.failing == seen.failing).all(axis=1)
+        return [(self.names[row], float(apart[row].max())) for row in np.flatnonzero(same)]
+
+    def matching_where_wrong(
+        self, seen: Signature, right: Signature, tolerance: float
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """Return the suspects that `seen` equals on every call where it is not `right`.
+
+        A mistake may stand in one branch only, as a scale that is missing unless it is given.
+        Of several suspects those come back that are wrong where `seen` is right least often.
+        """
+        reference = Suspects.gather([((), right)])
+        correct = reference._equal(seen, tolerance)[0][0]
+        equal, apart = self._equal(seen, tolerance)
+        broken = ~reference._equal_rows(self, tolerance)
+        misses = (broken & correct).sum(axis=1)
+        fits = (equal | correct).all(axis=1) & ((broken & ~correct).sum(axis=1) > misses)
+        if not fits.any():
+            return []
+        least = misses[fits].min()
         return [
-            (self.names[row], float(distances[row]))
-            for row in np.flatnonzero(same & (distances <= tolerance))
+            (self.names[row], float(apart[row][~correct].max()))
+            for row in np.flatnonzero(fits & (misses == least))
         ]
+
+    def _equal_rows(self, others: "Suspects", tolerance: float) -> Array:
+        """Which calls of which of `others` are as this one's only row."""
+        apart = np.abs(others.values - self.values) / (1 + np.abs(self.values))
+        same = (others.codes == self.codes).all(axis=2) & (apart.max(axis=2) <= tolerance)
+        return np.asarray(same)

@@ -92,7 +92,7 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
             raise CourseError(f"{entry}: '{bug.target}' is no target of {exercise.id}")
         if bug.key in seen:
             raise CourseError(f"{entry}: stands there twice for {bug.target}")
-        if bug.step and bug.step not in targets[bug.target].steps:
+        if bug.step and bug.step not in targets[bug.target].step_names:
             raise CourseError(f"{entry}: '{bug.step}' is no step of {bug.target} in course.yml")
         for hint in bug.hints:
             if told := [line for line in secret if line in hint]:

@@ -261,7 +261,9 @@ class Target(_Record):
     cases: list[Case] = []
     properties: list[Property] = []
     points: Points
-    steps: list[str] = []
+    steps: list[str | list[str]] = Field(
+        default=[], description="named steps in order; those side by side in a list of their own"
+    )
     uses: list[str] = Field(default=[], description="targets of this file that this one calls")
     earlier: Literal["stand-ins", "own"] = "stand-ins"
     aliases: dict[str, list[str]] = Field(
@@ -272,6 +274,16 @@ class Target(_Record):
     def dim_specs(self) -> dict[str, Range | Size]:
         """The dims, parsed."""
         return {name: parse_dim(value) for name, value in self.dims.items()}
+
+    @cached_property
+    def step_levels(self) -> list[list[str]]:
+        """The named steps; each level follows from the ones before."""
+        return [[level] if isinstance(level, str) else level for level in self.steps]
+
+    @cached_property
+    def step_names(self) -> list[str]:
+        """All named steps, in order."""
+        return [name for level in self.step_levels for name in level]
 
     @cached_property
     def input_specs(self) -> dict[str, ArgumentSpec]:

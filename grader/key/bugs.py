@@ -29,6 +29,11 @@ class KnownBug:
         """Identifies the bug in its exercise."""
         return f"{self.target}/{self.id}"
 
+    @property
+    def shown_by_values(self) -> bool:
+        """Whether it has a check of its own; what another check shows costs only there."""
+        return self.margin64 is not None
+
 
 @dataclass(frozen=True)
 class BugBook:
@@ -36,9 +41,9 @@ class BugBook:
 
     bugs: tuple[KnownBug, ...] = ()
 
-    def of_target(self, target: str) -> list[KnownBug]:
-        """Return the bugs that stand in a target's own code."""
-        return [bug for bug in self.bugs if bug.target == target]
+    def checked(self, target: str) -> list[KnownBug]:
+        """Return the bugs of a target's own code that have a check of their own."""
+        return [bug for bug in self.bugs if bug.target == target and bug.shown_by_values]
 
     def by_key(self, key: str) -> KnownBug:
         """Return the bug "target/id"; raises KeyError."""

@@ -98,7 +98,7 @@ def _expected(runner: Runner, call: Call, exercise: Exercise, folder: CourseFold
     if call.action == "train":
         data["extra"] = {**data["extra"], "repeats": _KEY_REPEATS}
     steps: dict[str, torch.Tensor] = {}
-    wanted = exercise.target(call.target).steps if call.action == "forward" else []
+    wanted = exercise.target(call.target).step_names if call.action == "forward" else []
     with _recorded(str(folder.solutions), wanted, steps):
         answer = make_answer(runner, data)
     arrays = {f"step/{name}": value.contiguous().numpy().copy() for name, value in steps.items()}
@@ -110,10 +110,11 @@ def _recorded(root: str, wanted: Sequence[str], steps: dict[str, torch.Tensor]) 
     """Keep the named local variables of the solutions' functions as these return."""
 
     def note(frame: types.FrameType, event: str, _: Any) -> None:
-        if event == "return" and frame.f_code.co_filename.startswith(root):
+        code = frame.f_code
+        if event == "return" and code.co_filename.startswith(root) and code.co_name != "__init__":
             for name in wanted:
                 value = frame.f_locals.get(name)
-                if isinstance(value, torch.Tensor) and name not in steps:
+                if isinstance(value, torch.Tensor):  # the outermost function returns last
                     steps[name] = value.detach().clone()
 
     if not wanted:

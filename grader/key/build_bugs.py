@@ -42,6 +42,13 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
             for target, signature in found.signatures.items():
                 if signature.failing.any():
                     rows.setdefault(target, []).append(((bug.key,), signature))
+    for target in exercise.targets:
+        shown = [b for b in known if b.target == target.name and b.shown_by_values]
+        if target.points.bug and not shown:
+            raise CourseError(
+                f"{bugs_path(folder, exercise)}: {target.name} gives {target.points.bug:g} points "
+                "for bugs, but has no known bug that values show"
+            )
     suspects = {target: Suspects.gather(some) for target, some in rows.items()}
     return replace(key, book=BugBook(tuple(known)), suspects=suspects)
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 from grader.worker import device
 from grader.worker.binding import Bond, Memory, Role, bind, own_items
 from grader.worker.loading import in_standin
 from grader.worker.probes import build_probe
+from grader.worker.record import Recorder
 
 Call = dict[str, Any]
 Tensors = dict[str, Tensor]
@@ -164,6 +166,16 @@ class Runner:
             optimizer.step()
         module.eval()
         self._add(answer, "after", function(*inputs).detach())
+
+    def _record(self, call: Call, answer: Answer) -> None:
+        """Keep every tensor that the call makes on its way, fused attention taken apart."""
+        function, _, _ = self._build(call, answer)
+        inputs = self._inputs(call["inputs"])
+        recorder = Recorder([v for v in inputs if isinstance(v, Tensor)])
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), recorder:
+            function(*inputs)
+        for index, value in enumerate(recorder.made):
+            self._add(answer, f"seen/{index}", value)
 
     # ---- parts ------------------------------------------------------------------------------
 
