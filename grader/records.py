@@ -1,4 +1,4 @@
-"""What grading comes to: check results, diagnoses, scores. Reports read these and compute nothing."""
+"""What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -8,12 +8,11 @@ import os
 import stat
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
-from grader.execute.answers import Frame
 
 _SUFFIXES = (".py", ".ipynb")
 _MAGIC = ("%", "!", "?")
@@ -38,9 +37,9 @@ class Source:
                 return lines[number - 1] if 0 < number <= len(lines) else ""
         return ""
 
-    def frame_label(self, frame: Frame) -> str:
-        """Return the frame's label where it belongs to this file, else ""."""
-        return frame.label if any(unit == frame.label for unit, _ in self.units) else ""
+    def holds(self, label: str) -> bool:
+        """Whether a frame's label belongs to this file."""
+        return any(unit == label for unit, _ in self.units)
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _find(folder: Path, exercise: Exercise, limit: int) -> Source:
         source = read_source(folder / found[0], limit)
         if len(found) > 1:
             note = f"both {found[0]} and {found[1]} are there; {found[0]} was graded"
-            source = Source(**{**vars(source), "notes": (*source.notes, note)})
+            source = replace(source, notes=(*source.notes, note))
         return source
     present = sorted(p.name for p in folder.iterdir() if p.suffix in _SUFFIXES)
     near = difflib.get_close_matches(exercise.file, present, 1, cutoff=0.75)

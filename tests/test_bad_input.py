@@ -14,6 +14,7 @@ import pytest
 from support import ROOT, SUBMISSIONS, Grade, RunGrade, Shown, content_hash, edited, find_check
 
 from grader.key.cache import Keys
+from grader.key.store import DamagedKey, read_key
 from grader.records import ExerciseResult, Status
 
 FILE = "exercise1_attention.py"
@@ -272,7 +273,7 @@ def test_file_that_does_not_load_ends_with_status_1(work: Path, run_grade: RunGr
     [
         ("while True:\n    pass\n", Status.TIMEOUT, f"loading {FILE} did not come to an end"),
         ("import time\ntime.sleep(1000)\n", Status.TIMEOUT, "did not come to an end"),
-        ("import os\nos._exit(0)\n", Status.FAILED, f"{FILE}"),
+        ("import os\nos._exit(0)\n", Status.FAILED, "left without an answer"),
         ("import ctypes\nctypes.string_at(0)\n", Status.FAILED, "SIGSEGV"),
         ("import os, signal\nos.kill(os.getpid(), 9)\n", Status.FAILED, "SIGKILL"),
     ],
@@ -349,12 +350,14 @@ def test_target_that_is_wrong_costs_its_own_points(
 ) -> None:
     hand_in(work, edited(RIGHT, *edits))
     before = content_hash(work)
-    result = grade(work, "exercise1", case_seconds=1)
+    limits = {"case_seconds": 1} if "while True" in edits[0][1] else {}
+    result = grade(work, "exercise1", **limits)
     assert content_hash(work) == before
     told = [find_check(result, f"self_attention/{kind}").message for kind in ("shape", "numeric")]
     assert said in told[1]
     lost = result.max_score - result.score
-    assert 0 < lost <= sum(c.max_score for c in result.checks if c.target == "self_attention")
+    own = sum(c.max_score for c in result.checks if c.target == "self_attention")
+    assert 0 < lost <= pytest.approx(own, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -375,9 +378,8 @@ def test_constructor_that_is_wrong_costs_its_own_target(
     hand_in(work, text, "exercise3_multi_head.py")
     result = grade(work, "exercise3", case_seconds=1)
     assert said in find_check(result, "MultiHeadSelfAttention/shape").message
-    assert result.score == sum(
-        c.max_score for c in result.checks if c.target != "MultiHeadSelfAttention"
-    )
+    others = sum(c.max_score for c in result.checks if c.target != "MultiHeadSelfAttention")
+    assert result.score == pytest.approx(others, abs=1e-3)
 
 
 def test_class_that_is_no_module_is_told(work: Path, grade: Grade) -> None:
@@ -436,14 +438,22 @@ def _remove(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_flip, _cut, _empty, _remove], ids=lambda d: d.__name__)
-def test_damaged_key_is_built_anew(
-    damage: Callable[[Path], None], own_cache: Path, run_grade: RunGrade
+@pytest.mark.parametrize("part", ["json", "cases.safetensors", "key.safetensors"])
+def test_damaged_key_is_noticed(
+    part: str, damage: Callable[[Path], None], own_cache: Path
 ) -> None:
-    (path,) = own_cache.rglob("exercise1.public.key.safetensors")
+    (path,) = own_cache.rglob(f"exercise1.public.{part}")
     damage(path)
+    with pytest.raises(DamagedKey, match="exercise1.public"):
+        read_key(path.parent, "exercise1", "public")
+
+
+def test_damaged_key_is_built_anew_with_a_note(own_cache: Path, run_grade: RunGrade) -> None:
+    (path,) = own_cache.rglob("exercise6.public.key.safetensors")
+    _flip(path)
     perfect = SUBMISSIONS / "perfect"
     again = [
-        run_grade("check", "1", "--submission", perfect, GRADE_CACHE=str(own_cache))
+        run_grade("check", "6", "--submission", perfect, GRADE_CACHE=str(own_cache))
         for _ in range(2)
     ]
     assert [shown.status for shown in again] == [0, 0]
@@ -456,7 +466,7 @@ def test_cache_that_is_a_file_is_told_and_does_without(
 ) -> None:
     path = tmp_path / "cache"
     path.write_text("in the way", encoding="utf-8")
-    shown = run_grade("check", "4", "--submission", SUBMISSIONS / "perfect", GRADE_CACHE=str(path))
+    shown = run_grade("check", "6", "--submission", SUBMISSIONS / "perfect", GRADE_CACHE=str(path))
     assert shown.status == 0
     assert shown.err.startswith(f"grade: the answer key could not be kept in {path}")
     assert len(shown.err.splitlines()) == 1
@@ -468,7 +478,7 @@ def test_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
 
     done = subprocess.run(
-        [Path(sys.executable).with_name("grade"), "check", "4", "--submission",
+        [Path(sys.executable).with_name("grade"), "check", "6", "--submission",
          SUBMISSIONS / "perfect", "--json"],
         cwd=ROOT,
         env={**os.environ, "GRADE_CACHE": str(tmp_path), "TMPDIR": str(tmp_path)},
@@ -514,14 +524,3 @@ def test_submission_is_never_written_to(form: str, tmp_path: Path, run_grade: Ru
     shown = run_grade("check", "3", "--submission", path, cwd=ROOT)
     assert shown.status == 0
     assert content_hash(copy) == before
-
-
-def test_submission_cannot_write_into_its_folder(work: Path, grade: Grade) -> None:
-    spot = work / "spot"
-    attempt = f"    open({str(spot)!r}, 'w').write('here')\n"
-    hand_in(work, edited(RIGHT, (SELF, SELF + attempt)))
-    message = find_check(grade(work, "exercise1"), "self_attention/shape").message
-    assert not spot.exists() or spot.read_text(encoding="utf-8") == ""
-    assert "OSError" in message
-
-

@@ -44,7 +44,7 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
 
 def chosen_exercises(folder: CourseFolder, request: Request) -> list[Exercise]:
     """Return the exercises that were named, all where none was; raises UsageError."""
-    known = {
+    known: dict[str, tuple[str, ...]] = {
         e.id: (e.id, e.id.lstrip("abcdefghijklmnopqrstuvwxyz"), e.name, e.stem)
         for e in folder.course.exercises
     }

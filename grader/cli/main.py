@@ -38,7 +38,7 @@ class _Suggesting(click.Group):
 @click.group(cls=_Suggesting, context_settings={"max_content_width": 100})
 @click.version_option(__version__, prog_name="grade")
 def cli() -> None:
-    """Grade exercises on transformer components, and name the mistake.
+    r"""Grade exercises on transformer components, and name the mistake.
 
     \b
     Example:
@@ -49,7 +49,7 @@ def cli() -> None:
 @cli.command("list")
 @_COURSE
 def list_exercises(course: Path | None) -> None:
-    """List the exercises of the course with their points.
+    r"""List the exercises of the course with their points.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def check(
     hidden: bool,
     as_json: bool,
 ) -> None:
-    """Grade your own work and say what is right, what is not, and what to do next.
+    r"""Grade your own work and say what is right, what is not, and what to do next.
 
     EXERCISE is an identifier, a number or a name: exercise3, 3 or multi_head.
 
@@ -101,7 +101,7 @@ def check(
 @_COURSE
 @click.option("--check", "only_check", is_flag=True, help="Only say whether a file would change.")
 def derive(course: Path | None, only_check: bool) -> None:
-    """Write the stubs in exercises/ from the solutions (for instructors).
+    r"""Write the stubs in exercises/ from the solutions (for instructors).
 
     \b
     Example:

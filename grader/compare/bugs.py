@@ -1,5 +1,6 @@
-"""Bug checks: for each known bug, does the submission agree with the reference where the bug
-does not?"""
+"""Bug checks: whether the submission agrees with the reference where a known bug does not."""
+
+from dataclasses import replace
 
 from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
 from grader.key.bugs import KnownBug
@@ -15,7 +16,7 @@ def judge_bug(evidence: Evidence, bug: KnownBug, numeric: Outcome) -> Outcome:
             continue  # a variant that another check shows
         outcome = judge_call(evidence, calls[where], kind)
         if not outcome.passed:
-            return Outcome(**{**vars(outcome), "message": _message(bug, outcome)})
+            return replace(outcome, message=_message(bug, outcome))
         if kind == "grad" and not numeric.passed:
             return Outcome(Status.SKIPPED, "counts once the values are right")
     return PASSED

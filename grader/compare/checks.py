@@ -1,7 +1,10 @@
-"""Turns evidence into check results: one shape, numeric and gradient check a target, and one
-check for each property and each known bug."""
+"""Turns evidence into check results.
+
+One shape, numeric and gradient check a target, and one for each property and each known bug.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from grader.compare.bugs import judge_bug
@@ -109,6 +112,6 @@ def name_causes(
         causes = [name for name in uses(result.target) if name in broken]
         if result.kind is Kind.NUMERIC and result.status is Status.FAILED and causes:
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
-            result = CheckResult(**{**vars(result), "next_step": step})
+            result = replace(result, next_step=step)
         named.append(result)
     return named

@@ -12,7 +12,7 @@ def find_forbidden(source: Source, names: Sequence[str]) -> list[Forbidden]:
     """Return each use of a qualified name such as torch.nn.LayerNorm, in order of lines."""
     found: list[Forbidden] = []
     aliases: dict[str, str] = {}
-    for _, text in source.units:
+    for label, text in source.units:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -31,8 +31,8 @@ def find_forbidden(source: Source, names: Sequence[str]) -> list[Forbidden]:
             if isinstance(node, ast.Attribute | ast.Name):
                 name = _qualified(node, aliases)
                 if name in names:
-                    found.append(Forbidden(name, node.lineno))
-    return sorted(found, key=lambda use: use.line)
+                    found.append(Forbidden(name, label, node.lineno))
+    return sorted(found, key=lambda use: (use.label, use.line))
 
 
 def _qualified(node: ast.expr, aliases: dict[str, str]) -> str:

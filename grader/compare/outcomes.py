@@ -1,9 +1,9 @@
-"""Judges single calls: did the answer come, is it of the right form, are its values right?"""
+"""Judges single calls: did an answer come, is its form right, and are its values."""
 
 import builtins
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader.compare.arrays import Difference, find_difference, shown_shape
@@ -20,6 +20,7 @@ class Forbidden:
     """A forbidden name found in a submission's source."""
 
     name: str
+    label: str  # of the unit of source
     line: int
 
 
@@ -100,7 +101,7 @@ def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: st
     if answer.status is not AnswerStatus.OK:
         return explain_status(evidence, answer, case)
     if group == "output" and (wrong := _form(evidence.target, answer)):
-        return Outcome(**{**vars(wrong), "case": case})
+        return replace(wrong, case=case)
     precision = dtype
     for name, expected in evidence.key.answers[call.id].tensors.items():
         if name.partition("/")[0] != group:
@@ -259,33 +260,8 @@ def _explain_missing(evidence: Evidence) -> Outcome:
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
-    own = error.frames[-1].name if error.frames else ""
     if error.type == "NotImplementedError":
-        where = f" ({_place(evidence, error)})" if error.frames else ""
-        function = own.split(".")[0]
-        if own and function != name and function in {t.name for t in evidence.exercise.targets}:
-            return Outcome(
-                Status.SKIPPED,
-                f"`{name}` needs `{function}`, which is not written yet",
-                next_step=f"write `{function}` first",
-                case=case,
-                kind="todo",
-            )
-        if error.frames and error.frames[-1].label != evidence.source.frame_label(error.frames[-1]):
-            return Outcome(
-                Status.SKIPPED,
-                f"`{name}` needs an earlier exercise that is not written yet{where}",
-                next_step="finish the earlier exercise first",
-                case=case,
-                kind="todo",
-            )
-        return Outcome(
-            Status.FAILED,
-            f"`{name}` is not written yet{where}",
-            next_step="replace `raise NotImplementedError` by your code",
-            case=case,
-            kind="todo",
-        )
+        return _explain_todo(evidence, error)
     return Outcome(
         Status.FAILED,
         f"`{name}` raised {said}",
@@ -293,6 +269,28 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
         case=case,
         kind="raised",
     )
+
+
+def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
+    """Say what is not written yet: this target, another of the file, or an earlier exercise."""
+    name = evidence.target.name
+    place = f" ({_place(evidence, error)})" if error.frames else ""
+    last = error.frames[-1] if error.frames else None
+    function = last.name.split(".")[0] if last else ""
+    others = {t.name for t in evidence.exercise.targets} - {name}
+    if function in others:
+        what, step = (
+            f"`{name}` needs `{function}`, which is not written yet",
+            f"write `{function}` first",
+        )
+        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
+    if last is not None and not evidence.source.holds(last.label):
+        what = f"`{name}` needs an earlier exercise that is not written yet{place}"
+        step = "finish the earlier exercise first"
+        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
+    what = f"`{name}` is not written yet{place}"
+    step = "replace `raise NotImplementedError` by your code"
+    return Outcome(Status.FAILED, what, next_step=step, kind="todo")
 
 
 def _advice(error: StudentError) -> str:

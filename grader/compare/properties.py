@@ -5,6 +5,7 @@ a constant is equivariant as well.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,10 @@ def _agrees(evidence: Evidence, prop: Agrees) -> Outcome:
     for call in evidence.calls(f"{prop.name}/"):
         outcome = judge_call(evidence, call, "output")
         if not outcome.passed:
+            if outcome.kind in ("todo", "missing", "timeout", "crashed"):
+                return outcome
             name = evidence.case(call).name
-            return Outcome(**{**vars(outcome), "message": f"with {name}: {outcome.message}"})
+            return replace(outcome, message=f"with {name}: {outcome.message}")
     return PASSED
 
 
@@ -197,7 +200,7 @@ def _unchanged(evidence: Evidence, _: InputsUnchanged) -> Outcome:
                 return Outcome(
                     Status.FAILED,
                     f"`{name}`, the caller's tensor, is changed by the call",
-                    next_step="replace the in-place operation (+=, a name that ends in _) by a new tensor",
+                    next_step="make a new tensor in place of +=, or of a method that ends in _",
                     case=evidence.case(call),
                 )
     return PASSED
@@ -216,13 +219,13 @@ def _dtype(evidence: Evidence, _: Dtype) -> Outcome:
             return Outcome(
                 Status.FAILED,
                 f"with float64 inputs the output should be float64: {came}",
-                next_step="remove .float(), dtype=torch.float32 and the like; follow the input's dtype",
+                next_step="follow the input's dtype: no .float(), no dtype=torch.float32",
                 expected={"dtype": "float64"},
                 actual={"dtype": "float32"},
                 case=evidence.case(call),
             )
         if not outcome.passed and outcome.kind != "values":
-            return Outcome(**{**vars(outcome)})
+            return outcome
     return PASSED
 
 
@@ -258,7 +261,7 @@ def _registered(evidence: Evidence, _: Registered) -> Outcome:
                 f"`{clean(path, 80)}` holds a {what} that is not registered",
                 next_step={
                     "tensor": "keep it by register_buffer, so that .to() and state_dict() see it",
-                    "module": "keep modules in nn.ModuleList or nn.ModuleDict, not a plain list or dict",
+                    "module": "keep modules in nn.ModuleList or nn.ModuleDict, not in a list",
                 }.get(what, "keep it as an attribute of its own, an nn.Parameter"),
                 case=case,
             )
@@ -276,7 +279,7 @@ def _registered(evidence: Evidence, _: Registered) -> Outcome:
                 Status.FAILED,
                 f"the module registers {count} trainable numbers, {more} than the {due} it needs",
                 f"registered: {named or 'nothing'}",
-                "look for a layer that is shared, kept in a plain list, or not used; and at the biases",
+                "look for a layer that is shared, unused or kept in a list; and at the biases",
                 {"parameters": due},
                 {"parameters": count},
                 case,
@@ -363,7 +366,7 @@ def _dropout(evidence: Evidence, prop: Dropout) -> Outcome:
         return Outcome(
             Status.FAILED,
             f"in training mode {what}",
-            next_step="check where dropout is applied, its probability, and that survivors are scaled up",
+            next_step="check where dropout stands, its probability, and that survivors are scaled",
             case=case,
         )
     return PASSED
@@ -403,10 +406,9 @@ def _loss(log_probabilities: Array | None, labels: Array) -> float:
 def _allowed(evidence: Evidence, _: Allowed) -> Outcome:
     called = evidence.answers[evidence.calls("main-1/forward")[0].id].info
     seen = [*called.forbidden, *called.modules]
-    own = [f for f in evidence.forbidden]
+    own = evidence.forbidden
     if own:
-        where = f"line {own[0].line}: {evidence.source.line(evidence.source.units[0][0], own[0].line).strip()[:100]}"
-        name = own[0].name
+        where, name = f"{own[0].label}, line {own[0].line}", own[0].name
     elif named := [name for name in seen if name in evidence.exercise.forbids]:
         where, name = "it is called when the code runs", named[0]
     else:

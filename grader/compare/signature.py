@@ -1,5 +1,4 @@
-"""The signature of a target's answers: small numbers by which two ways of going wrong are told
-apart.
+"""The signature of a target's answers: numbers by which ways of going wrong are told apart.
 
 Of each call it keeps how the call ended, what was registered or changed, and three projections
 of the values on fixed random directions: equal for equal values, and of no use for finding them.
@@ -112,7 +111,8 @@ def _project(call: Call, answer: Answer) -> Array:
 @cache
 def _directions(size: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(size))
-    return generator.standard_normal((_DIRECTIONS, size)) / max(size, 1) ** 0.5
+    directions: Array = generator.standard_normal((_DIRECTIONS, size))
+    return directions / max(size, 1) ** 0.5
 
 
 def value_rows(calls: Sequence[Call]) -> list[int]:

@@ -51,7 +51,7 @@ def find_course(start: Path | None) -> Path:
     if start:
         raise UsageError(f"{start} is not a course: it has no {COURSE_FILE}")
     raise UsageError(
-        f"no {COURSE_FILE} here or in a folder above: change into the course, or name it by --course"
+        f"no {COURSE_FILE} here or in a folder above: change into the course, or give --course"
     )
 
 

@@ -109,11 +109,12 @@ class Case(_Record):
 
 class _Property(_Record):
     id: str = ""
+    kind: str
 
     @property
     def name(self) -> str:
         """The identifier in the check's id: `id` where given, else the kind."""
-        return self.id or str(getattr(self, "kind"))
+        return self.id or self.kind
 
 
 class RowsSumToOne(_Property):

@@ -50,7 +50,7 @@ class WarmProcess:
         environment = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES}
         environment |= {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         self._control = ours
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
+        self._process = subprocess.Popen(
             [sys.executable, "-I", "-m", "grader.worker.warm"],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,

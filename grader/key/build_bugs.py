@@ -39,9 +39,9 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
         ]
         known.append(_known(folder, exercise, bug, findings, key))
         for found in findings:
-            for target, signature in found.signatures.items():
+            for name, signature in found.signatures.items():
                 if signature.failing.any():
-                    rows.setdefault(target, []).append(((bug.key,), signature))
+                    rows.setdefault(name, []).append(((bug.key,), signature))
     for target in exercise.targets:
         shown = [b for b in known if b.target == target.name and b.shown_by_values]
         if target.points.bug and not shown:
@@ -49,7 +49,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
                 f"{bugs_path(folder, exercise)}: {target.name} gives {target.points.bug:g} points "
                 "for bugs, but has no known bug that values show"
             )
-    suspects = {target: Suspects.gather(some) for target, some in rows.items()}
+    suspects = {name: Suspects.gather(some) for name, some in rows.items()}
     return replace(key, book=BugBook(tuple(known)), suspects=suspects)
 
 
@@ -171,9 +171,8 @@ def _known(
         proof, margin = _prove(found, bug, folder, key)
         if not proof:
             which = "its change" if not number else f"its variant {number}"
-            raise CourseError(
-                f"{bugs_path(folder, exercise)}: {bug.id}: no check tells {which} from the reference"
-            )
+            where = f"{bugs_path(folder, exercise)}: {bug.id}"
+            raise CourseError(f"{where}: no check tells {which} from the reference")
         proofs.append(proof)
         margins += [margin] if margin else []
     return KnownBug(

@@ -1,7 +1,7 @@
 """Makes the plan of an exercise: its cases, drawn, and the calls that the checks need."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -243,7 +243,7 @@ class _TargetPlanner:
                 )
                 argument = {"tensor": key}
             inputs.append(argument)
-        return Call(**{**vars(call), "inputs": inputs})
+        return replace(call, inputs=inputs)
 
     def _add_reuse(self, prop: Property, dims: list[str]) -> None:
         drawn, case = self._main()
@@ -251,12 +251,12 @@ class _TargetPlanner:
         if fixed := [d for d in dims if not isinstance(self.target.dim_specs[d], Range)]:
             raise CourseError(f"{first.id}: the dim '{fixed[0]}' cannot change: it is no range")
         moved: Dims = {**drawn.dims, **{d: drawn.dims[d] + 1 for d in dims}}
-        second = DrawnCase(**{**vars(drawn), "id": f"{prop.name}-2", "dims": moved})
+        second = replace(drawn, id=f"{prop.name}-2", dims=moved)
         again = [
             self._argument(second, case, name, spec, moved)
             for name, spec in self.target.input_specs.items()
         ]
-        self._add(Call(**{**vars(first), "again": again}))
+        self._add(replace(first, again=again))
 
     def _add_fits(self, prop: Fits, drawn: DrawnCase) -> None:
         classes = parse_size(prop.classes).size(drawn.dims)
@@ -268,7 +268,7 @@ class _TargetPlanner:
             "steps": prop.steps,
             "learning_rate": prop.learning_rate,
         }
-        self._add(Call(**{**vars(call), "extra": extra}))
+        self._add(replace(call, extra=extra))
 
 
 def _first(array: Array, axis: int) -> Array:

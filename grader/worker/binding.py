@@ -203,7 +203,7 @@ class _Search:
         if len(found) == 1:
             self.memory.setdefault(item.name, found[0].form)
         remembered = [layout for layout in found if layout.form == self.memory.get(item.name)]
-        return (remembered or found or [None])[0]
+        return next(iter(remembered or found), None)
 
     def _fits(self, role: Role, item: Item) -> bool:
         return bool(fitting_layouts([role], item))

@@ -76,7 +76,7 @@ class Runner:
     # ---- actions ----------------------------------------------------------------------------
 
     def _forward(self, call: Call, answer: Answer) -> None:
-        function, module, _ = self._build(call, answer)
+        function, module, _ = self._build(call)
         inputs = self._inputs(call["inputs"], strided=call["strided"])
         kept = list(inputs)
         returned = function(*inputs)
@@ -88,7 +88,7 @@ class Runner:
             self._audit(call, module, answer)
 
     def _gradient(self, call: Call, answer: Answer) -> None:
-        function, module, bonds = self._build(call, answer)
+        function, module, bonds = self._build(call)
         leaves: list[Any] = []
         inputs: list[Any] = []
         for value in self._inputs(call["inputs"]):
@@ -101,7 +101,7 @@ class Runner:
             (output * self.tensors[key].to(output.dtype)).sum()
             for output, key in zip(outputs, call["cotangents"], strict=True)
         )
-        total.backward()  # type: ignore[union-attr]
+        total.backward()
         for name, leaf in zip(self._input_names(call), leaves, strict=True):
             if isinstance(leaf, Tensor) and leaf.is_floating_point():
                 self._add(answer, f"grad/{name}", _or_zeros(leaf.grad, leaf))
@@ -113,27 +113,27 @@ class Runner:
             answer.info["untrained"] = _untrained(module, bonds)
 
     def _reuse(self, call: Call, answer: Answer) -> None:
-        function, _, _ = self._build(call, answer)
+        function, _, _ = self._build(call)
         function(*self._inputs(call["inputs"]))
         self._collect(call, function(*self._inputs(call["again"])), answer)
 
     def _device(self, call: Call, answer: Answer) -> None:
         with torch.no_grad():
-            function, module, _ = self._build(call, answer)
+            function, module, _ = self._build(call)
             if module is not None:
                 device.move(module)
             inputs = [
                 device.Elsewhere(v) if isinstance(v, Tensor) else v
                 for v in self._inputs(call["inputs"])
             ]
-            with device.PretendDevice():
+            with device.PretendDevice():  # type: ignore[no-untyped-call]
                 returned = function(*inputs)
         for output in _as_list(returned, len(call["outputs"])):
             if isinstance(output, Tensor) and output.device != device.DEVICE:
                 raise device.DeviceMix("the output is on another device than the input")
 
     def _train(self, call: Call, answer: Answer) -> None:
-        function, module, _ = self._build(call, answer)
+        function, module, _ = self._build(call)
         if module is not None:
             module.train()
         repeats = call["extra"]["repeats"]
@@ -153,7 +153,7 @@ class Runner:
             answer.tensors[f"fourth/{name}"] = ((samples - mean) ** 4).mean(0)
 
     def _fit(self, call: Call, answer: Answer) -> None:
-        function, module, _ = self._build(call, answer)
+        function, module, _ = self._build(call)
         if module is None:
             raise TypeError("there is no module to train")
         labels = self.tensors[call["extra"]["labels"]]
@@ -169,7 +169,7 @@ class Runner:
 
     def _record(self, call: Call, answer: Answer) -> None:
         """Keep every tensor that the call makes on its way, fused attention taken apart."""
-        function, _, _ = self._build(call, answer)
+        function, _, _ = self._build(call)
         inputs = self._inputs(call["inputs"])
         recorder = Recorder([v for v in inputs if isinstance(v, Tensor)])
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), recorder:
@@ -179,9 +179,7 @@ class Runner:
 
     # ---- parts ------------------------------------------------------------------------------
 
-    def _build(
-        self, call: Call, answer: Answer
-    ) -> tuple[Callable[..., Any], nn.Module | None, list[Bond]]:
+    def _build(self, call: Call) -> tuple[Callable[..., Any], nn.Module | None, list[Bond]]:
         """Return what to call, its module (None for a function) and the parameters' bonds."""
         target = self.namespace[call["target"]]
         if call["kind"] == "function":
@@ -338,7 +336,7 @@ class _Adam:
                     m.lerp_(p.grad, 0.1)
                     v.lerp_(p.grad**2, 0.001)
                     root = (v / (1 - 0.999**self.count)).sqrt() + 1e-8
-                    p -= self.rate * (m / (1 - 0.9**self.count)) / root
+                    p.sub_(self.rate * (m / (1 - 0.9**self.count)) / root)
                     p.grad = None
 
 

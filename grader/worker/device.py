@@ -24,9 +24,9 @@ class DeviceMix(RuntimeError):
 
 
 class Elsewhere(torch.Tensor):
-    """A tensor that says it is on `meta`; `values` is what it holds."""
+    """A tensor that says it is on `meta`; `held` is what it holds."""
 
-    values: Tensor
+    held: Tensor
 
     @staticmethod
     def __new__(cls, values: Tensor) -> "Elsewhere":
@@ -39,11 +39,13 @@ class Elsewhere(torch.Tensor):
             dtype=values.dtype,
             device=DEVICE,
         )
-        made.values = values.detach()
+        made.held = values.detach()
         return made
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Serve operations that run outside the mode, such as `repr`."""
         return _run(func, args, kwargs or {})
 
@@ -86,7 +88,7 @@ def _refuse_mixed(func: Any, args: Any, tensors: list[Tensor]) -> None:
 
 
 def _values(value: Any) -> Any:
-    return value.values if isinstance(value, Elsewhere) else value
+    return value.held if isinstance(value, Elsewhere) else value
 
 
 def _is_in_place(func: Any) -> bool:

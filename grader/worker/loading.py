@@ -32,7 +32,7 @@ def run_units(
         try:
             code = compile(source, label, "exec", flags=flags, dont_inherit=True)
             flags |= code.co_flags & _FUTURE_FLAGS
-            exec(code, module.__dict__)
+            exec(code, module.__dict__)  # noqa: S102 - what a worker is for
         except BaseException as error:  # noqa: BLE001 - the edge where student code runs
             first = first or error
             if not go_on:
@@ -54,7 +54,7 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, sources: Mapping[str, Sequence[Unit]]) -> None:
         """`sources` maps a file's stem to its units; a stand-in has one."""
-        self.sources = {stem: units for stem, units in sources.items()}
+        self.sources = dict(sources)
         for stem, units in sources.items():
             self.sources.setdefault(stem.split("_", 1)[0], units)
 
@@ -63,7 +63,10 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.meta_path.insert(0, self)
 
     def find_spec(
-        self, fullname: str, path: Any = None, target: Any = None
+        self,
+        fullname: str,
+        path: Any = None,  # noqa: ARG002 - the import system's signature
+        target: Any = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         """Find `exercises`, `exercises.<stem>` and `<stem>`."""
         if fullname == _PACKAGE:

@@ -17,7 +17,7 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         """`inputs` count as seen: a step may be one of them, unchanged."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.made = [value.clone() for value in inputs]
 
     @classmethod
@@ -29,7 +29,7 @@ class Recorder(TorchDispatchMode):
         """Run one operation and keep what it returns."""
         out = func(*args, **(kwargs or {}))
         for value in tree_leaves(out):
-            if isinstance(value, Tensor) and value.is_floating_point():
-                if len(self.made) < _MOST and 0 < value.numel() <= _LARGEST:
-                    self.made.append(torch.clone(value))
+            real = isinstance(value, Tensor) and value.is_floating_point()
+            if real and len(self.made) < _MOST and 0 < value.numel() <= _LARGEST:
+                self.made.append(torch.clone(value))
         return out
