@@ -17,6 +17,7 @@ from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
 from grader.plan.records import Call
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
+from grader.shrink import shrunk
 from grader.submission import Source, Submission
 from grader.worker.loading import STANDIN_LABEL
 
@@ -79,7 +80,7 @@ def grade_exercise(
                 collected.greeting,
                 forbidden,
             )
-            results = check_target(evidence)
+            results = [shrunk(evidence, r, warm, job) for r in check_target(evidence)]
             checks += results
             found = diagnose(evidence, results, key.suspects, pairs)
             found = found or _locate(evidence, results, warm, job)

@@ -10,6 +10,7 @@ from typing import Any
 from grader.compare.bugs import judge_bug
 from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
 from grader.compare.properties import judge_property, judge_trained
+from grader.course.models import Agrees, Reusable
 from grader.records import CheckResult, Kind, Status
 
 _ROUNDING = 6  # digits of a check's points: shares of a point may not be round
@@ -26,12 +27,14 @@ def check_target(evidence: Evidence) -> list[CheckResult]:
     if points.gradient:
         factory = target.kind == "factory"
         gradient = judge_trained(evidence) if factory else _judge_all(evidence, "gradient", "grad")
-        results.append(_gated(evidence, Kind.GRADIENT, "", points.gradient, gradient, numeric))
+        gradient = _gated(numeric, gradient, of_values=True)
+        results.append(_result(evidence, Kind.GRADIENT, "", points.gradient, gradient))
     properties = evidence.course.properties(evidence.exercise, target)
     for prop in properties:
         share = points.property / len(properties)
-        outcome = judge_property(evidence, prop)
-        results.append(_gated(evidence, Kind.PROPERTY, prop.name, share, outcome, numeric))
+        of_values = isinstance(prop, Agrees | Reusable)
+        outcome = _gated(numeric, judge_property(evidence, prop), of_values=of_values)
+        results.append(_result(evidence, Kind.PROPERTY, prop.name, share, outcome))
     bugs = evidence.key.book.checked(target.name)
     for bug in bugs:
         outcome = judge_bug(evidence, bug, numeric)
@@ -57,13 +60,14 @@ def _judge_all(evidence: Evidence, action: str, group: str) -> Outcome:
     return PASSED
 
 
-def _gated(
-    evidence: Evidence, kind: Kind, name: str, points: float, outcome: Outcome, numeric: Outcome
-) -> CheckResult:
-    """A claim that holds earns its points only beside right values."""
-    if outcome.passed and not numeric.passed:
-        outcome = Outcome(Status.SKIPPED, "counts once the values are right")
-    return _result(evidence, kind, name, points, outcome)
+def _gated(numeric: Outcome, outcome: Outcome, *, of_values: bool) -> Outcome:
+    """Let a claim earn its points only beside right values.
+
+    What is itself judged `of_values` says nothing new where the values are wrong.
+    """
+    if not numeric.passed and (outcome.passed or of_values):
+        return Outcome(Status.SKIPPED, "counts once the values are right")
+    return outcome
 
 
 def _result(

@@ -279,10 +279,7 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
     function = last.name.split(".")[0] if last else ""
     others = {t.name for t in evidence.exercise.targets} - {name}
     if function in others:
-        what, step = (
-            f"`{name}` needs `{function}`, which is not written yet",
-            f"write `{function}` first",
-        )
+        what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
         return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
     if last is not None and not evidence.source.holds(last.label):
         what = f"`{name}` needs an earlier exercise that is not written yet{place}"

@@ -102,17 +102,14 @@ def _project(call: Call, answer: Answer) -> Array:
     if not names:
         return np.zeros(_DIRECTIONS)
     flat = np.concatenate([answer.tensors[n].ravel().astype(np.float64) for n in names])
-    odd = ~np.isfinite(flat)
-    flat = np.where(odd, 1e6, flat)
-    projected = _directions(flat.size) @ flat
-    return np.asarray(projected, dtype=np.float64)
+    projected: Array = _directions(flat.size) @ np.where(np.isfinite(flat), flat, 1e6)
+    return projected
 
 
 @cache
 def _directions(size: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(size))
-    directions: Array = generator.standard_normal((_DIRECTIONS, size))
-    return directions / max(size, 1) ** 0.5
+    return np.asarray(generator.standard_normal((_DIRECTIONS, size)) / max(size, 1) ** 0.5)
 
 
 def value_rows(calls: Sequence[Call]) -> list[int]:

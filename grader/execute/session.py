@@ -91,6 +91,38 @@ def collect(
     return collected
 
 
+class Interview:
+    """A child that loads the submission once and answers single calls."""
+
+    def __init__(self, warm: WarmProcess, job: Job, limits: Limits) -> None:
+        """Start the child; raises Late, Closed or Violation where it does not get ready."""
+        self._warm = warm
+        self._limits = limits
+        self._end = time.monotonic() + limits.target_seconds
+        self._child = warm.start(limits.model_dump())
+        self._channel = Channel(
+            self._child,
+            payload_cap=int(limits.answer_mib * 2**20),
+            output_cap=limits.output_kib * 1024,
+        )
+        self._channel.send(pack(job.header([], "float64", limits)))
+        parse_greeting(self._channel.receive(self._deadline())[0])
+
+    def ask(self, call: Call, payload: bytes) -> Answer:
+        """Make one call with its tensors; raises Late, Closed or Violation."""
+        self._channel.send(pack(call.to_json(), payload))
+        header, data = self._channel.receive(self._deadline())
+        return parse_answer(header, data, call.id)
+
+    def close(self) -> None:
+        """End the child."""
+        self._channel.close()
+        self._warm.end(self._child, grace=False)
+
+    def _deadline(self) -> float:
+        return min(time.monotonic() + self._limits.case_seconds, self._end)
+
+
 @dataclass
 class _Run:
     """One child's life, seen from the parent."""

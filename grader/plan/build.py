@@ -51,6 +51,21 @@ def build_plan(
     return plan
 
 
+def plan_property(
+    course: Course,
+    exercise: Exercise,
+    target: Target,
+    prop: Property,
+    dims: Dims,
+    draw: Callable[[tuple[int, ...], int], Array],
+) -> Plan:
+    """Return the calls of one property on inputs that `draw` fills, of sizes `dims`."""
+    plan = Plan(exercise.id, "public", {}, [], {})
+    planner = _TargetPlanner(course, exercise, target, plan, b"", lambda *_: [], draw)
+    planner.run_property(prop, dims)
+    return plan
+
+
 @dataclass
 class _TargetPlanner:
     course: Course
@@ -59,6 +74,16 @@ class _TargetPlanner:
     plan: Plan
     secret: bytes
     describe: Describe
+    draw: Callable[[tuple[int, ...], int], Array] = draw_normal
+
+    def run_property(self, prop: Property, dims: Dims) -> None:
+        """Plan one property on inputs of given sizes, with the module's own parameters."""
+        drawn = DrawnCase(
+            "main-1", "", self.target.name, dims, {}, {}, numeric=True, gradient=False
+        )
+        self.plan.cases[f"{self.target.name}/main-1"] = drawn
+        self._add(self._call(drawn, Case(name="main"), "main-1/forward", "forward"))
+        self._add_property(prop)
 
     def run(self) -> None:
         main = Case(name="main", draws=self.course.draws)
@@ -119,7 +144,7 @@ class _TargetPlanner:
         if isinstance(spec, TensorSpec):
             shape = spec.shape(dims)
             if spec.below is None:
-                values = draw_normal(shape, seed)
+                values = self.draw(shape, seed)
             else:
                 values = draw_indices(shape, spec.below.size(dims), seed)
             return {"tensor": self._tensor(drawn, name, values, case)}

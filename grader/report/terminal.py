@@ -14,6 +14,7 @@ _MARKS = {
     Status.ERROR: ("!", "magenta"),
 }
 _SHOWN = 4  # different failures of a target that are shown in full
+_INPUT = 120  # characters of an input that are shown
 _PRINTED = 5  # lines of the submission's own output
 
 
@@ -120,7 +121,13 @@ def _shown_case(check: CheckResult) -> str:
         return ""
     dims = ", ".join(f"{name}={size}" for name, size in check.case["dims"].items())
     options = "".join(f", {name}={value!r}" for name, value in check.case["options"].items())
-    return f"{check.case['name']} ({dims}{options})"
+    inputs = "".join(f"; {name} = {_brief(v)}" for name, v in check.case.get("inputs", {}).items())
+    return f"{check.case['name']} ({dims}{options}){inputs}"
+
+
+def _brief(values: object) -> str:
+    text = str(values).replace(".0", "")
+    return text if len(text) <= _INPUT else f"{text[: _INPUT - 1]}…"
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:

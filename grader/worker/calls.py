@@ -117,7 +117,7 @@ class Runner:
         function(*self._inputs(call["inputs"]))
         self._collect(call, function(*self._inputs(call["again"])), answer)
 
-    def _device(self, call: Call, answer: Answer) -> None:
+    def _device(self, call: Call, answer: Answer) -> None:  # noqa: ARG002 - as every action
         with torch.no_grad():
             function, module, _ = self._build(call)
             if module is not None:
