@@ -72,9 +72,7 @@ def messages(shown: Shown) -> dict[str, str]:
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
-def test_usage_is_refused_in_one_line(
-    arguments: list[str], said: str, run_grade: RunGrade
-) -> None:
+def test_usage_is_refused_in_one_line(arguments: list[str], said: str, run_grade: RunGrade) -> None:
     shown = run_grade(*arguments)
     assert (shown.status, shown.out) == (2, "")
     assert said in shown.err.splitlines()[-1]
@@ -250,9 +248,7 @@ def test_code_runs_without_its_folder(work: Path, run_grade: RunGrade) -> None:
         "deep nesting",
     ],
 )
-def test_file_that_does_not_load_says_where(
-    text: str, said: str, work: Path, grade: Grade
-) -> None:
+def test_file_that_does_not_load_says_where(text: str, said: str, work: Path, grade: Grade) -> None:
     before = content_hash(hand_in(work, text).parent)
     result = grade(work, "exercise1")
     assert content_hash(work) == before
@@ -299,13 +295,19 @@ def targets_of(result: ExerciseResult) -> list[str]:
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ([(SELF, "def self_attenton(x):\n")], "`self_attention` is not defined, but `self_attenton`"),
+        (
+            [(SELF, "def self_attenton(x):\n")],
+            "`self_attention` is not defined, but `self_attenton`",
+        ),
         ([(SELF, "def my_layer(x):\n")], f"`self_attention` is not defined in {FILE}"),
         ([(SELF, "def self_attention():\n")], "takes 0 positional arguments but 1 was given"),
         ([(SELF, "def self_attention(x, scale):\n")], "missing 1 required positional argument"),
         ([(SELF, SELF + "    return None\n")], "should return a tensor, it returned None"),
         ([(SELF, SELF + "    return x, x\n")], "should return a tensor, it returned a tuple"),
-        ([(SELF, SELF + "    return x.numpy()\n")], "should return a tensor, it returned a ndarray"),
+        (
+            [(SELF, SELF + "    return x.numpy()\n")],
+            "should return a tensor, it returned a ndarray",
+        ),
         ([(SELF, SELF + "    return x.tolist()\n")], "should return a tensor, it returned a list"),
         ([(SELF, SELF + "    return 1.0\n")], "should return a tensor, it returned a float"),
         ([(SELF, SELF + "    return x.to_sparse()\n")], "should return a tensor, it returned a"),
@@ -439,9 +441,7 @@ def _remove(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_flip, _cut, _empty, _remove], ids=lambda d: d.__name__)
 @pytest.mark.parametrize("part", ["json", "cases.safetensors", "key.safetensors"])
-def test_damaged_key_is_noticed(
-    part: str, damage: Callable[[Path], None], own_cache: Path
-) -> None:
+def test_damaged_key_is_noticed(part: str, damage: Callable[[Path], None], own_cache: Path) -> None:
     (path,) = own_cache.rglob(f"exercise1.public.{part}")
     damage(path)
     with pytest.raises(DamagedKey, match="exercise1.public"):
@@ -461,9 +461,7 @@ def test_damaged_key_is_built_anew_with_a_note(own_cache: Path, run_grade: RunGr
     assert again[1].err == ""
 
 
-def test_cache_that_is_a_file_is_told_and_does_without(
-    tmp_path: Path, run_grade: RunGrade
-) -> None:
+def test_cache_that_is_a_file_is_told_and_does_without(tmp_path: Path, run_grade: RunGrade) -> None:
     path = tmp_path / "cache"
     path.write_text("in the way", encoding="utf-8")
     shown = run_grade("check", "6", "--submission", SUBMISSIONS / "perfect", GRADE_CACHE=str(path))
@@ -496,9 +494,7 @@ def test_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_missing_solutions_are_told(tmp_path: Path, run_grade: RunGrade) -> None:
     shutil.copy(ROOT / "course.yml", tmp_path)
-    shown = run_grade(
-        "check", "1", "--course", tmp_path, "--submission", SUBMISSIONS / "perfect"
-    )
+    shown = run_grade("check", "1", "--course", tmp_path, "--submission", SUBMISSIONS / "perfect")
     assert (shown.status, shown.out) == (2, "")
     assert "there are no solutions to build it from" in shown.err
 

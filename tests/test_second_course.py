@@ -114,7 +114,9 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
 def test_second_course_wrong_answer_fails_for_its_reason(
     exercise: str, old: str, new: str, check: str, said: str, grade_other: Any
 ) -> None:
-    found = find_check(grade_other(exercise, edited(read("solutions", exercise), (old, new))), check)
+    found = find_check(
+        grade_other(exercise, edited(read("solutions", exercise), (old, new))), check
+    )
     assert found.status is Status.FAILED
     assert said in found.message
 

@@ -12,7 +12,10 @@ def find_forbidden(source: Source, names: Sequence[str]) -> list[Forbidden]:
     """Return each use of a qualified name such as torch.nn.LayerNorm, in order of lines."""
     found: list[Forbidden] = []
     aliases: dict[str, str] = {}
+    last_words = {name.rpartition(".")[2] for name in names}
     for label, text in source.units:
+        if not any(word in text for word in last_words):
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

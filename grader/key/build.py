@@ -1,11 +1,12 @@
 """Builds the answer key of a course: draws the plan and runs the reference on it.
 
-Runs as a process of its own (`python -m grader.key.build`), for it needs torch and trusts the
-solutions, and the grader that reads the key needs neither.
+Runs in processes of its own (see builders.py), for it needs torch and trusts the solutions, and
+the grader that reads the key needs neither.
 """
 
 import contextlib
 import json
+import os
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -15,13 +16,15 @@ from typing import Any
 
 import torch
 
+from grader.audit.trial import audit_exercise
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise, Raises
 from grader.errors import CourseError, GraderError
 from grader.execute.answers import Answer
 from grader.key.build_bugs import add_bugs, build_pairs
+from grader.key.builders import Task
 from grader.key.reference import Reference, make_answer
-from grader.key.store import AnswerKey, read_key, write_key, write_pairs
+from grader.key.store import AnswerKey, read_key, read_pairs, write_key, write_pairs
 from grader.plan.build import build_plan
 from grader.plan.records import Call
 from grader.worker.calls import Runner
@@ -127,31 +130,40 @@ def _recorded(root: str, wanted: Sequence[str], steps: dict[str, torch.Tensor]) 
         sys.setprofile(None)
 
 
-def main() -> int:
-    """Build the keys that the request on standard input asks for; one line a key on output."""
-    request = json.loads(sys.stdin.buffer.readline())
+def main() -> None:
+    """Work off tasks from standard input, a line each; a reply is a line on standard output."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a solution prints must not pass for a reply
     torch.set_num_threads(1)
-    secret = bytes.fromhex(request["secret"])
-    try:
-        folder = load_course(Path(request["course"]))
-        for exercise_id in request["exercises"]:
-            exercise = folder.course.exercise(exercise_id)
-            into, split = Path(request["into"]), request["split"]
-            if request["part"] == "key":
-                write_key(into, build_answer_key(folder, exercise, split, secret))
-            else:
-                source = read_solution(folder, exercise)
-                key = read_key(into, exercise_id, split)
-                with reference_imports(folder):
-                    write_pairs(
-                        into, exercise_id, split, build_pairs(folder, exercise, source, key)
-                    )
-            print(json.dumps({"built": exercise_id}), flush=True)
-    except GraderError as error:
-        print(json.dumps({"error": str(error), "exit_code": error.exit_code}), flush=True)
-        return error.exit_code
-    return 0
+    for line in sys.stdin:
+        task = Task(**json.loads(line))
+        try:
+            reply = _work(task)
+        except GraderError as error:
+            reply = {"error": str(error)}
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+def _work(task: Task) -> dict[str, Any]:
+    """Do one task and return its reply; raises GraderError."""
+    folder = load_course(Path(task.course))
+    exercise = folder.course.exercise(task.exercise)
+    into = Path(task.into)
+    if task.part == "key":
+        key = build_answer_key(folder, exercise, task.split, bytes.fromhex(task.secret))
+        write_key(into, key)
+        return {}
+    key = read_key(into, exercise.id, task.split)
+    source = read_solution(folder, exercise)
+    with reference_imports(folder):
+        if task.part == "pairs":
+            pairs = build_pairs(folder, exercise, source, key)
+            write_pairs(into, exercise.id, task.split, pairs)
+            return {}
+        pairs = read_pairs(into, exercise.id, task.split)
+        return audit_exercise(folder, exercise, source, key, pairs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -30,11 +30,12 @@ _VALUES = (("output", ("forward", "reuse")), ("grad", ("gradient",)))
 
 def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> AnswerKey:
     """Return the key with all that it knows of bugs; raises CourseError."""
+    lab = Lab(folder, exercise, key)
     known: list[KnownBug] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
     for bug in load_bugs(folder, exercise, source):
         findings = [
-            _Lab(folder, exercise, key).examine(mutant, affected(exercise, bug.target))
+            lab.examine(mutant, affected(exercise, bug.target))
             for mutant in mutants_of(folder, exercise, bug, source)
         ]
         known.append(_known(folder, exercise, bug, findings, key))
@@ -63,7 +64,7 @@ def build_pairs(
         for bug in load_bugs(folder, exercise, source)
         if bug.key in shown
     ]
-    lab = _Lab(folder, exercise, key)
+    lab = Lab(folder, exercise, key)
     found: dict[str, Suspects] = {}
     for target in exercise.targets:
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
@@ -91,21 +92,24 @@ def affected(exercise: Exercise, name: str) -> list[Target]:
 
 
 @dataclass(frozen=True)
-class _Finding:
+class Finding:
     """What running one mutant showed."""
 
     answers: Mapping[str, Answer]
+    evidences: Mapping[str, Evidence]  # by target
     results: Mapping[str, list[CheckResult]]  # by target
     signatures: Mapping[str, Signature]
 
 
 @dataclass(frozen=True)
-class _Lab:
+class Lab:
+    """Runs mutants of one exercise in this process; `key` may know bugs, which are judged too."""
+
     folder: CourseFolder
     exercise: Exercise
     key: AnswerKey
 
-    def examine(self, mutant: Mutant, targets: Sequence[Target]) -> _Finding:
+    def examine(self, mutant: Mutant, targets: Sequence[Target]) -> Finding:
         """Run a mutant on the calls of some targets and judge what comes out."""
         names = {target.name for target in targets}
         calls = [c for c in self.key.plan.calls if c.target in names]
@@ -114,25 +118,25 @@ class _Lab:
         answers32 = self._run(mutant, again, torch.float32) if again else {}
         source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
         forbidden = find_forbidden(source, self.exercise.forbids)
-        results, signatures = {}, {}
-        plain = replace(self.key, book=BugBook())
+        evidences, results, signatures = {}, {}, {}
         for target in targets:
             evidence = Evidence(
                 self.folder.course,
                 self.exercise,
                 target,
-                plain,
+                self.key,
                 source,
                 answers,
                 answers32,
                 None,
                 forbidden,
             )
-            judged = check_target(evidence)
+            results[target.name] = check_target(evidence)
+            evidences[target.name] = evidence
+            judged = [r for r in results[target.name] if r.kind is not Kind.BUG]
             own = self.key.plan.of_target(target.name)
-            results[target.name] = judged
             signatures[target.name] = sign(own, answers, self.key.plan.tensors, judged)
-        return _Finding(answers, results, signatures)
+        return Finding(answers, evidences, results, signatures)
 
     def sign_values(self, mutant: Mutant, target: Target) -> Signature | None:
         """Return the values' signature, None where the text does not even load."""
@@ -163,7 +167,7 @@ def _known(
     folder: CourseFolder,
     exercise: Exercise,
     bug: Bug,
-    findings: Sequence[_Finding],
+    findings: Sequence[Finding],
     key: AnswerKey,
 ) -> KnownBug:
     proofs, margins = [], []
@@ -189,7 +193,7 @@ def _known(
 
 
 def _prove(
-    found: _Finding, bug: Bug, folder: CourseFolder, key: AnswerKey
+    found: Finding, bug: Bug, folder: CourseFolder, key: AnswerKey
 ) -> tuple[str, tuple[float, float] | None]:
     """Where the mutant is farthest from the reference: values, gradients, or else a check."""
     tolerances = folder.course.tolerances

@@ -2,11 +2,8 @@
 
 import hashlib
 import importlib.metadata
-import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ import grader
 from grader.compare.signature import Suspects
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.errors import CourseError, InternalError
+from grader.key.builders import Task, build_all
 from grader.key.store import AnswerKey, DamagedKey, read_key, read_pairs
 
 PUBLIC = "public"
@@ -35,6 +33,7 @@ class Keys:
 
     digest: str  # "sha256:..." of all that they depend on
     keys: dict[str, AnswerKey]
+    place: Path  # where they are kept
     pairs: Callable[[str], Mapping[str, Suspects]]  # of an exercise, built on first need
     notes: tuple[str, ...] = ()
 
@@ -74,7 +73,7 @@ def load_keys(
                 keys |= _build(folder, missing, split, secret, Path(temporary), on_built)
             notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
     pairs = _pairs_builder(folder, split, secret, place)
-    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, pairs, tuple(notes))
+    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
 
 
 def _pairs_builder(
@@ -89,7 +88,7 @@ def _pairs_builder(
         if not folder.solutions.is_dir() or not place.is_dir():
             return {}
         try:
-            _follow_all([_start(folder, [exercise], split, secret, place, "pairs")], lambda _: None)
+            build_all(tasks_for("pairs", folder, [exercise], split, secret, place))
             return read_pairs(place, exercise, split)
         except (OSError, DamagedKey):
             return {}  # a diagnosis is lost, the score is not
@@ -145,78 +144,29 @@ def _build(
     place: Path,
     on_built: Callable[[str], None],
 ) -> dict[str, AnswerKey]:
-    """Build keys in two processes side by side; raises OSError where `place` is not writable."""
-    _probe(place)
-    shares = [share for share in (exercises[::2], exercises[1::2]) if share]
-    _follow_all([_start(folder, s, split, secret, place, "key") for s in shares], on_built)
+    """Build keys; raises OSError where `place` is not writable."""
+    probe = place / f".probe.{os.getpid()}"
+    probe.write_bytes(b"x" * 4096)
+    probe.unlink()
+    tasks = tasks_for("key", folder, exercises, split, secret, place)
+    build_all(tasks, lambda task: on_built(task.exercise))
     try:
         return {exercise: read_key(place, exercise, split) for exercise in exercises}
     except DamagedKey as damage:
         raise InternalError(f"an answer key just built cannot be read: {damage}") from None
 
 
-def _probe(place: Path) -> None:
-    probe = place / f".probe.{os.getpid()}"
-    probe.write_bytes(b"x" * 4096)
-    probe.unlink()
-
-
-def _follow_all(
-    running: Sequence[subprocess.Popen[bytes]], on_built: Callable[[str], None]
-) -> None:
-    """Hear all builders out; where one fails, the others are ended."""
-    try:
-        for process in running:
-            _follow(process, on_built)
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
-
-
-def _start(
+def tasks_for(
+    part: str,
     folder: CourseFolder,
-    share: Sequence[str],
+    exercises: Sequence[str],
     split: str,
     secret: bytes,
     place: Path,
-    part: str,
-) -> subprocess.Popen[bytes]:
-    """Start a builder of keys (`part` "key") or of signatures of two bugs at once ("pairs")."""
-    request = {
-        "part": part,
-        "course": str(folder.root),
-        "exercises": list(share),
-        "split": split,
-        "secret": secret.hex(),
-        "into": str(place),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-m", "grader.key.build"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert process.stdin is not None  # noqa: S101 - PIPE was asked for
-    process.stdin.write(json.dumps(request).encode() + b"\n")
-    process.stdin.flush()
-    return process
-
-
-def _follow(process: subprocess.Popen[bytes], on_built: Callable[[str], None]) -> None:
-    """Hear a builder out; raises CourseError for what it says, InternalError for silence."""
-    assert process.stdout is not None  # noqa: S101 - PIPE was asked for
-    for line in process.stdout:
-        said = json.loads(line)
-        if "error" in said:
-            raise CourseError(said["error"])
-        on_built(said["built"])
-    _, errors = process.communicate()
-    if process.returncode:
-        last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
-        raise InternalError(f"the answer key could not be built: {last[0][:300]}")
+) -> list[Task]:
+    """Return one task an exercise."""
+    root = str(folder.root)
+    return [Task(part, root, e, split, secret.hex(), str(place)) for e in exercises]
 
 
 def _forget_old(cache: Path, current: Path) -> None:

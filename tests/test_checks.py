@@ -1,0 +1,999 @@
+"""Every check three ways: the reference passes, the stub fails, a wrong answer fails for its reason."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support import ROOT, GradeText, assert_full, edited, find_check, solution
+from torch import nn
+
+from grader.compare.arrays import agree, distance, find_difference
+from grader.compare.forbidden import find_forbidden
+from grader.course.expressions import parse_dim
+from grader.course.load import load_course
+from grader.course.models import Tolerance, Tolerances
+from grader.errors import CourseError
+from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
+from grader.records import ExerciseResult, Kind, Status
+from grader.submission import Source
+from grader.worker import device
+from grader.worker.binding import Role, Unbound, bind, names_role
+
+COURSE = load_course(ROOT).course
+CHECKS = [
+    f"{exercise.id}/{target.name}/{check}"
+    for exercise in COURSE.exercises
+    for target in exercise.targets
+    for check in (
+        *(k for k in ("shape", "numeric", "gradient") if getattr(target.points, k)),
+        *(f"property/{p.name}" for p in COURSE.properties(exercise, target)),
+    )
+]
+
+
+@pytest.fixture(scope="session")
+def graded(grade_text: GradeText) -> Any:
+    """Return a function that grades a text of an exercise, each once a session."""
+
+    @cache
+    def result_of(exercise: str, text: str) -> ExerciseResult:
+        texts = {exercise: text}
+        texts |= {e.id: solution(e.id) for e in COURSE.exercises if e.id != exercise}
+        return grade_text(texts)
+
+    return result_of
+
+
+def stub(exercise: str) -> str:
+    """Return the text of a stub."""
+    return (ROOT / "exercises" / COURSE.exercise(exercise).file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_passes_the_reference(check: str, graded: Any) -> None:
+    exercise, name = check.split("/", 1)
+    found = find_check(graded(exercise, solution(exercise)), name)
+    assert (found.status, found.message) == (Status.PASSED, "")
+    assert found.score == found.max_score
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_fails_the_stub(check: str, graded: Any) -> None:
+    exercise, name = check.split("/", 1)
+    found = find_check(graded(exercise, stub(exercise)), name)
+    assert found.score == 0
+    assert found.status in (Status.FAILED, Status.SKIPPED)
+    assert found.message
+
+
+@pytest.mark.parametrize("exercise", COURSE.exercises, ids=lambda e: e.id)
+def test_checks_of_the_reference_all_pass(exercise: Any, graded: Any) -> None:
+    assert_full(graded(exercise.id, solution(exercise.id)))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer: substitutions on the reference, and what each check should say."""
+
+    exercise: int
+    edits: tuple[tuple[str, str], ...]
+    fails: dict[str, str]  # check -> a part of its message
+
+
+VALUES = "right shape but wrong values"
+CHANGED = "the caller's tensor, is changed by the call"
+FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
+AS_FLOAT32 = "with float64 inputs the output should be float64"
+STRIDED = "with an input that is not contiguous: "
+
+_SELF = "    scores = x @ x.transpose(1, 2)  # (b, t, t)\n"
+_OUT1 = "    output = weights @ x  # (b, t, k)\n"
+_FACTOR = "    factor = 1.0 / math.sqrt(query.size(2)) if scale is None else scale\n"
+_SOFT = "    weights = torch.softmax(scores, dim=-1)  # (b, t_q, t_k)\n"
+_MIX = "    output = weights @ value  # (b, t_q, d_v)\n"
+_QKV = "        return queries, keys, values\n"
+_PROJECTION = "        self.projection = QKVProjection(embed_dim, head_dim, bias=bias)\n"
+_HEAD = "        output = scaled_dot_product_attention(queries, keys, values)  # (b, t, d)\n"
+_UNIFY = "        output = self.unify_heads(merged)  # (b, t, k)\n"
+_FOLDED = "    folded = heads_first.reshape(b * num_heads, t, d)  # (b*h, t, d)\n"
+_UNFOLDED = "    unfolded = time_first.reshape(b, t, num_heads * d)  # (b, t, h*d)\n"
+_DROP4 = "        output = self.dropout(projected)  # (b, t, k)\n"
+_END5 = "        output = feed_forward_sum if self.norm_first else self.norm2(feed_forward_sum)\n"
+_FILL = "    encoding[:, 0::2] = sines\n"
+_ADD6 = "        output = x + encoding  # (b, t, k)\n"
+_LEARNED = "        output = x + position_vectors  # (b, t, k)\n"
+_POOL = "        pooled = encoded.mean(dim=1)  # (b, k)\n"
+_LOG = "        log_probabilities = torch.log_softmax(logits, dim=1)  # (b, c)\n"
+_BUILD = "    return TransformerClassifier(encoder, vocab_size, embed_dim, max_len, num_classes)\n"
+
+WRONG = {
+    # ---- exercise 1
+    "first row only": Wrong(
+        1,
+        ((_OUT1, "    output = (weights @ x)[:, :1]\n"),),
+        {"self_attention/shape": "the output has the wrong shape"},
+    ),
+    "scale too many": Wrong(
+        1,
+        ((_SELF, "    scores = x @ x.transpose(1, 2) / math.sqrt(x.size(2))\n"),),
+        {"self_attention/numeric": VALUES},
+    ),
+    "no_grad": Wrong(
+        1,
+        ((_SELF, "    with torch.no_grad():\n        scores = x @ x.transpose(1, 2)\n"),),
+        {"self_attention/gradient": "the gradient of `x` has the right shape but wrong values"},
+    ),
+    "positions count": Wrong(
+        1,
+        ((_OUT1, "    output = weights @ x + torch.arange(x.size(1), device=x.device)[:, None]\n"),),
+        {"self_attention/property/equivariant": "reordering the input along t"},
+    ),
+    "softmax over the batch": Wrong(
+        1,
+        (("    weights = torch.softmax(scores, dim=-1)  # (b, t, t)\n",
+          "    weights = torch.softmax(scores, dim=0)\n"),),
+        {"self_attention/property/batch-independent": "each item along b should be treated alike"},
+    ),
+    "in place": Wrong(
+        1,
+        ((_SELF, _SELF + "    x += 0\n    x *= 2\n"),),
+        {"self_attention/property/inputs-unchanged": f"`x`, {CHANGED}"},
+    ),
+    "view of a strided input": Wrong(
+        1,
+        ((_SELF, "    x = x.view(-1).view(x.shape)\n" + _SELF),),
+        {"self_attention/property/strided-input": f"{STRIDED}`self_attention` raised RuntimeError"},
+    ),
+    "float32 within": Wrong(
+        1,
+        ((_SELF, "    scores = (x.float() @ x.float().transpose(1, 2)).to(x.dtype)\n"),),
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: its precision is float32's"},
+    ),
+    "float32 output": Wrong(
+        1,
+        ((_OUT1, "    output = (weights @ x).float()\n"),),
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+    ),
+    "fixed device": Wrong(
+        1,
+        ((_OUT1, "    output = weights @ x + torch.zeros(x.size(2), device='cpu')\n"),),
+        {"self_attention/property/device": FIXED},
+    ),
+    "delegated function": Wrong(
+        1,
+        ((_MIX, "    output = torch.nn.functional.scaled_dot_product_attention(\n"
+                "        query, key, value, scale=scale\n    )\n"),),
+        {"scaled_dot_product_attention/property/allowed":
+            "`torch.nn.functional.scaled_dot_product_attention` does what this exercise asks"},
+    ),
+    "delegated by another name": Wrong(
+        1,
+        ((_MIX, "    hidden = getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')\n"
+                "    output = hidden(query, key, value, scale=scale)\n"),),
+        {"scaled_dot_product_attention/property/allowed": "it is called when the code runs"},
+    ),
+    "scale ignored": Wrong(
+        1,
+        ((_FACTOR, "    factor = 1.0 / math.sqrt(query.size(2))\n"),),
+        {"attention_weights/numeric": VALUES, "scaled_dot_product_attention/numeric": VALUES},
+    ),
+    "rows halved": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=-1) / 2\n"),),
+        {"attention_weights/property/rows-sum-to-one": "a row sums to 0.5"},
+    ),
+    "softmax over queries": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=1)\n"),),
+        {
+            "attention_weights/property/query-independent": "each item along q",
+            "scaled_dot_product_attention/property/query-independent": "each item along q",
+        },
+    ),
+    "weights over the batch": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=0)\n"),),
+        {
+            "attention_weights/property/batch-independent": "each item along b",
+            "scaled_dot_product_attention/property/batch-independent": "each item along b",
+        },
+    ),
+    "overflow": Wrong(
+        1,
+        ((_SOFT, "    weights = scores.exp() / scores.exp().sum(-1, keepdim=True)\n"),),
+        {"attention_weights/property/large-scores":
+            "with scores in the thousands: the output holds numbers that are not finite"},
+    ),
+    # ---- exercise 2
+    "wrong order": Wrong(
+        2,
+        ((_QKV, "        return keys, queries, values\n"),),
+        {"QKVProjection/numeric": "`queries` has the right shape but wrong values"},
+    ),
+    "two of three": Wrong(
+        2,
+        ((_QKV, "        return queries, keys\n"),),
+        {"QKVProjection/shape": "should return 3 tensors (queries, keys, values)"},
+    ),
+    "detached keys": Wrong(
+        2,
+        ((_QKV, "        return queries, keys.detach(), values\n"),),
+        {
+            "QKVProjection/gradient": "the gradient of",
+            "QKVProjection/property/trained": "no gradient reaches the parameter `to_keys.weight`",
+        },
+    ),
+    "batch mixed": Wrong(
+        2,
+        ((_QKV, "        return queries, keys, values + x.mean() * 0.1\n"),),
+        {
+            "QKVProjection/property/batch-independent": "each item along b",
+            "QKVProjection/property/position-wise": "each item along t",
+        },
+    ),
+    "size remembered": Wrong(
+        2,
+        ((_QKV, "        self.size = getattr(self, 'size', x.shape[:2])\n"
+                "        return queries.reshape(*self.size, -1), keys, values\n"),),
+        {"QKVProjection/property/reusable": "a second input of another shape fails"},
+    ),
+    "plain list": Wrong(
+        2,
+        (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
+          "        self.hidden = [nn.Linear(embed_dim, head_dim, bias=bias)]\n"),
+         ("self.to_values(x)", "self.hidden[0](x)")),
+        {"QKVProjection/shape": "no parameter fits `to_values.weight`"},
+    ),
+    "spare layer": Wrong(
+        2,
+        (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
+          "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
+          "        self.spare = nn.Linear(1, 1)\n"),),
+        {"QKVProjection/property/registered": "trainable numbers, more than the"},
+    ),
+    "head of means": Wrong(
+        2,
+        ((_HEAD, "        output = values.mean(1, keepdim=True).expand_as(values)\n"),),
+        {
+            "AttentionHead/numeric": VALUES,
+            "AttentionHead/property/trained": "no gradient reaches the parameter",
+        },
+    ),
+    "head that counts positions": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        output = output.cumsum(1)\n"),),
+        {"AttentionHead/property/equivariant": "reordering the input along t"},
+    ),
+    "head that mixes samples": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        output = output.cumsum(0)\n"),),
+        {"AttentionHead/property/batch-independent": "each item along b"},
+    ),
+    "head of one size": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                         "        output = output[: self.seen[0], : self.seen[1]]\n"),),
+        {"AttentionHead/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 3
+    "fold without transpose": Wrong(
+        3,
+        ((_FOLDED, "    folded = split.reshape(b * num_heads, t, d)\n"),),
+        {"fold_heads/numeric": VALUES, "MultiHeadSelfAttention/numeric": VALUES},
+    ),
+    "fold that views": Wrong(
+        3,
+        ((_FOLDED, "    x.view(-1)\n" + _FOLDED),),
+        {"fold_heads/property/strided-input": f"{STRIDED}`fold_heads` raised RuntimeError"},
+    ),
+    "unfold that loses the gradient": Wrong(
+        3,
+        ((_UNFOLDED, _UNFOLDED + "    unfolded = unfolded * 0.5 + unfolded.detach() * 0.5\n"),),
+        {"unfold_heads/gradient": "the gradient of `x`"},
+    ),
+    "no unify": Wrong(
+        3,
+        ((_UNIFY, "        output = merged\n"),),
+        {"MultiHeadSelfAttention/property/trained": "no gradient reaches the parameter `unify"},
+    ),
+    "heads by position": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        output = output.flip(1)\n"),),
+        {"MultiHeadSelfAttention/property/equivariant": "reordering the input along t"},
+    ),
+    "heads by sample": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        output = output - output.mean(0)\n"),),
+        {"MultiHeadSelfAttention/property/batch-independent": "each item along b"},
+    ),
+    "indivisible accepted": Wrong(
+        3,
+        (("        if head_dim is None and embed_dim % num_heads != 0:\n", "        if False:\n"),),
+        {"MultiHeadSelfAttention/property/indivisible":
+            "embed_dim that num_heads does not divide goes unnoticed: it should raise ValueError"},
+    ),
+    "another error": Wrong(
+        3,
+        (("            raise ValueError(", "            raise TypeError("),),
+        {"MultiHeadSelfAttention/property/indivisible":
+            "embed_dim that num_heads does not divide should raise ValueError, it raised TypeError"},
+    ),
+    "heads of one size": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                           "        output = output.view(self.seen)\n"),),
+        {"MultiHeadSelfAttention/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 4
+    "dropout in evaluation": Wrong(
+        4,
+        ((_DROP4, "        output = nn.functional.dropout(projected, self.dropout.p, True)\n"),),
+        {"FeedForward/property/dropout-off-in-eval": "evaluation mode with dropout 0.9"},
+    ),
+    "no dropout": Wrong(
+        4,
+        ((_DROP4, "        output = projected\n"),),
+        {"FeedForward/property/dropout-in-training": "in training mode dropout changes nothing"},
+    ),
+    "dropout without its rescaling": Wrong(
+        4,
+        ((_DROP4, "        output = self.dropout(projected)\n        if self.training:\n"
+                  "            output = output * (1 - self.dropout.p)\n"),),
+        {"FeedForward/property/dropout-in-training": "in training mode dropout"},
+    ),
+    "any activation": Wrong(
+        4,
+        (('        if activation not in ("relu", "gelu"):\n', "        if False:\n"),),
+        {"FeedForward/property/unknown-activation":
+            "an activation that does not exist goes unnoticed"},
+    ),
+    "positions mixed": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        output = output + x.mean(1, keepdim=True)\n"),),
+        {"FeedForward/property/position-wise": "each item along t"},
+    ),
+    "samples mixed": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        output = output + x.mean(0)\n"),),
+        {"FeedForward/property/batch-independent": "each item along b"},
+    ),
+    "first layer idle": Wrong(
+        4,
+        (("hidden = self.expand(x)", "hidden = self.expand(x).detach()"),),
+        {"FeedForward/property/trained": "no gradient reaches the parameter `expand.weight`"},
+    ),
+    "one length only": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        self.t = getattr(self, 't', x.size(1))\n"
+                           "        output = output[:, : self.t]\n"),),
+        {"FeedForward/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 5
+    "layer that counts positions": Wrong(
+        5,
+        ((_END5, _END5 + "        output = output.cumsum(1)\n"),),
+        {"EncoderLayer/property/equivariant": "reordering the input along t"},
+    ),
+    "layer that mixes samples": Wrong(
+        5,
+        ((_END5, _END5 + "        output = output.cumsum(0)\n"),),
+        {"EncoderLayer/property/batch-independent": "each item along b"},
+    ),
+    "layer without a norm": Wrong(
+        5,
+        (("else self.norm1(attention_sum)", "else attention_sum"),
+         ("        attention_input = self.norm1(x) if self.norm_first else x\n",
+          "        attention_input = x\n")),
+        {"EncoderLayer/property/trained": "no gradient reaches the parameter `norm1.weight`"},
+    ),
+    "layer with its own dropout": Wrong(
+        5,
+        ((_END5, _END5 + "        output = nn.functional.dropout(output, self.dropout.p)\n"),),
+        {"EncoderLayer/property/dropout-off-in-eval": "evaluation mode with dropout 0.9"},
+    ),
+    "layer without dropout": Wrong(
+        5,
+        (("self.dropout(attended)", "attended"), ("self.dropout(transformed)", "transformed")),
+        {"EncoderLayer/property/dropout-in-training": "dropout changes nothing"},
+    ),
+    "layer of one size": Wrong(
+        5,
+        ((_END5, _END5 + "        self.t = getattr(self, 't', x.size(1))\n"
+                         "        output = output[:, : self.t]\n"),),
+        {"EncoderLayer/property/reusable": "a second input of another shape fails"},
+    ),
+    "given sublayer hidden": Wrong(
+        5,
+        (("        self.attention = attention\n", "        self.hidden = [attention]\n"),
+         ("self.attention(attention_input)", "self.hidden[0](attention_input)")),
+        {"EncoderLayer/property/registered": "that is not registered"},
+    ),
+    # ---- exercise 6
+    "even width only": Wrong(
+        6,
+        (("cosines[:, : embed_dim // 2]", "cosines"),),
+        {"sinusoidal_encoding/property/odd-width": "with an odd embed_dim: "},
+    ),
+    "sine and cosine exchanged": Wrong(
+        6,
+        (("    sines = torch.sin(angles)\n", "    sines = torch.cos(angles)\n"),),
+        {"sinusoidal_encoding/numeric": VALUES},
+    ),
+    "table always float32": Wrong(
+        6,
+        (("dtype=torch.get_default_dtype())", "dtype=torch.float32)"),
+         ("torch.zeros(seq_len, embed_dim)", "torch.zeros(seq_len, embed_dim, dtype=torch.float32)")),
+        {"sinusoidal_encoding/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+    ),
+    "encoding in place": Wrong(
+        6,
+        ((_ADD6, "        x += encoding\n        output = x\n"),),
+        {"SinusoidalPositionEncoding/property/inputs-unchanged": f"`x`, {CHANGED}"},
+    ),
+    "encoding unbuffered": Wrong(
+        6,
+        (('        self.encoding: Tensor\n        self.register_buffer("encoding", '
+          "sinusoidal_encoding(max_len, embed_dim))\n",
+          "        self.encoding = sinusoidal_encoding(max_len, embed_dim)\n"),),
+        {
+            "SinusoidalPositionEncoding/property/registered":
+                "`encoding` holds a tensor that is not registered",
+            "SinusoidalPositionEncoding/property/device": FIXED,
+        },
+    ),
+    "encoding unchecked": Wrong(
+        6,
+        (("        if t > self.encoding.size(0):\n", "        if False:\n"),),
+        {"SinusoidalPositionEncoding/property/too-long": "one position more than max_len"},
+    ),
+    "encoding of samples": Wrong(
+        6,
+        ((_ADD6, _ADD6 + "        output = output.cumsum(0)\n"),),
+        {"SinusoidalPositionEncoding/property/batch-independent": "each item along b"},
+    ),
+    "encoding of one length": Wrong(
+        6,
+        ((_ADD6, _ADD6 + "        self.t = getattr(self, 't', t)\n"
+                         "        output = output[:, : self.t]\n"),),
+        {"SinusoidalPositionEncoding/property/reusable": "a second input of another shape fails"},
+    ),
+    "embedding unchecked": Wrong(
+        6,
+        (("        if t > self.embedding.num_embeddings:\n", "        if False:\n"),),
+        {"LearnedPositionEmbedding/property/too-long": "should raise ValueError, it raised"},
+    ),
+    "embedding on the CPU": Wrong(
+        6,
+        (("torch.arange(t, device=x.device)", "torch.arange(t)"),
+         (_LEARNED, _LEARNED + "        output = output + positions[:, None] * 0\n")),
+        {"LearnedPositionEmbedding/property/device": FIXED},
+    ),
+    "embedding of samples": Wrong(
+        6,
+        ((_LEARNED, _LEARNED + "        output = output.cumsum(0)\n"),),
+        {"LearnedPositionEmbedding/property/batch-independent": "each item along b"},
+    ),
+    "embedding detached": Wrong(
+        6,
+        ((_LEARNED, "        output = x + position_vectors.detach()\n"),),
+        {"LearnedPositionEmbedding/property/trained": "no gradient reaches the parameter"},
+    ),
+    "embedding of one length": Wrong(
+        6,
+        ((_LEARNED, _LEARNED + "        self.t = getattr(self, 't', t)\n"
+                               "        output = output[:, : self.t]\n"),),
+        {"LearnedPositionEmbedding/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 7
+    "probabilities": Wrong(
+        7,
+        ((_LOG, "        log_probabilities = torch.softmax(logits, dim=1)\n"),),
+        {
+            "TransformerClassifier/property/rows-sum-to-one": "exp of each row",
+            "build_classifier/property/rows-sum-to-one": "exp of each row",
+        },
+    ),
+    "normalized over the batch": Wrong(
+        7,
+        ((_LOG, "        log_probabilities = torch.log_softmax(logits, dim=0)\n"),),
+        {
+            "TransformerClassifier/property/batch-independent": "each item along b",
+            "build_classifier/property/batch-independent": "each item along b",
+        },
+    ),
+    "sum for mean": Wrong(
+        7,
+        ((_POOL, "        pooled = encoded.sum(dim=1)\n"),),
+        {"TransformerClassifier/numeric": VALUES},
+    ),
+    "positions on the CPU": Wrong(
+        7,
+        (("torch.arange(t, device=tokens.device)", "torch.arange(t)"),),
+        {"TransformerClassifier/property/device": FIXED},
+    ),
+    "length unchecked": Wrong(
+        7,
+        (("        if t > max_len:\n", "        if False:\n"),),
+        {"TransformerClassifier/property/too-long": "one token more than max_len"},
+    ),
+    "positions unused": Wrong(
+        7,
+        (("embedded = token_vectors + position_vectors", "embedded = token_vectors"),),
+        {"TransformerClassifier/property/trained":
+            "no gradient reaches the parameter `position_embedding.weight`"},
+    ),
+    "tokens of one length": Wrong(
+        7,
+        ((_POOL, "        self.t = getattr(self, 't', t)\n"
+                 "        pooled = encoded.view(-1, self.t, encoded.size(2)).mean(dim=1)\n"),),
+        {"TransformerClassifier/property/reusable": "a second input of another shape fails"},
+    ),
+    "layers shared": Wrong(
+        7,
+        (("    encoder = nn.Sequential(*layers)\n",
+          "    encoder = nn.Sequential(*[layers[0]] * depth)\n"),),
+        {"build_classifier/property/registered": "fewer than the"},
+    ),
+    "layers in a list": Wrong(
+        7,
+        (("    encoder = nn.Sequential(*layers)\n",
+          "    class Stack(nn.Module):\n"
+          "        def __init__(self):\n"
+          "            super().__init__()\n"
+          "            self.layers = list(layers)\n\n"
+          "        def forward(self, x):\n"
+          "            for layer in self.layers:\n"
+          "                x = layer(x)\n"
+          "            return x\n\n"
+          "    encoder = Stack()\n"),),
+        {"build_classifier/property/registered": "holds a module that is not registered"},
+    ),
+    "model that cannot learn": Wrong(
+        7,
+        ((_BUILD, "    model = TransformerClassifier(\n"
+                  "        encoder, vocab_size, embed_dim, max_len, num_classes\n    )\n"
+                  "    return model.requires_grad_(False)\n"),),
+        {
+            "build_classifier/gradient": "",
+            "build_classifier/property/trained": "",
+            "build_classifier/property/overfits-a-batch": "",
+        },
+    ),
+    "logits detached from the stack": Wrong(
+        7,
+        ((_POOL, "        pooled = encoded.detach().mean(dim=1)\n"),),
+        {
+            "build_classifier/gradient": "no gradient reaches the parameter",
+            "build_classifier/property/overfits-a-batch": "do not bring the loss down",
+        },
+    ),
+    "model of one class too many": Wrong(
+        7,
+        ((_BUILD, _BUILD.replace("num_classes", "num_classes + 1")),),
+        {"build_classifier/shape": "the output has the wrong shape"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_wrong_answer_fails_for_its_stated_reason(wrong: Wrong, graded: Any) -> None:
+    exercise = f"exercise{wrong.exercise}"
+    result = graded(exercise, edited(solution(exercise), *wrong.edits))
+    found = {name: find_check(result, name) for name in wrong.fails}
+    assert {name: c.status for name, c in found.items()} == dict.fromkeys(found, Status.FAILED)
+    assert [(n, c.message) for n, c in found.items() if wrong.fails[n] not in c.message] == []
+    assert all(c.next_step for c in found.values())
+
+
+def test_wrong_answers_cover_every_kind_and_property() -> None:
+    """Each declared property of each target; those of all targets at least once."""
+    seen = {f"exercise{w.exercise}/{name}" for w in WRONG.values() for name in w.fails}
+    inherited = {p.kind for p in (*COURSE.every_target, *COURSE.every_module)}
+    general = {"strided-input", *inherited}
+    own = {c for c in CHECKS if "/property/" in c and c.rsplit("/", 1)[1] not in general}
+    assert own - seen == set()
+    assert {c.rsplit("/", 1)[1] for c in CHECKS} <= {c.rsplit("/", 1)[1] for c in seen}
+
+
+def test_property_counts_only_beside_right_values(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_OUT1, "    output = (weights @ x) * 0\n"))
+    result = graded("exercise1", text)
+    kept = [c for c in result.checks if c.target == "self_attention" and c.score]
+    assert [c.kind for c in kept] == [Kind.SHAPE]
+    equivariant = find_check(result, "self_attention/property/equivariant")
+    assert (equivariant.status, equivariant.message) == (
+        Status.SKIPPED,
+        "counts once the values are right",
+    )
+
+
+def test_mistake_is_told_once_where_one_target_uses_another(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_FACTOR, "    factor = 1.0\n"))
+    step = find_check(graded("exercise1", text), "scaled_dot_product_attention/numeric").next_step
+    assert "uses `attention_weights`, which is not right yet" in step
+
+
+def test_target_that_waits_for_another_is_skipped_with_the_reason(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_FACTOR, "    raise NotImplementedError\n"))
+    check = find_check(graded("exercise1", text), "scaled_dot_product_attention/numeric")
+    assert check.status is Status.SKIPPED
+    assert check.message == (
+        "`scaled_dot_product_attention` needs `attention_weights`, which is not written yet"
+    )
+
+
+# ---- arrays ---------------------------------------------------------------------------------
+
+TOLERANCE = Tolerance(rtol=1e-9, atol=1e-9)
+BOTH = Tolerances(float64=TOLERANCE, float32=Tolerance(rtol=1e-4, atol=1e-4))
+DUE = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("came", "kind"),
+    [
+        (np.full((3, 2), np.nan, np.float32), "shape"),
+        (np.full((2, 3), 7), "dtype"),
+        (np.where(DUE == 5, np.nan, DUE + 1), "finite"),
+        (np.where(DUE == 5, np.inf, DUE), "finite"),
+        (DUE + 1, "values"),
+    ],
+    ids=["shape before all", "dtype before values", "NaN", "infinity", "values"],
+)
+def test_find_difference_keeps_its_order(came: Any, kind: str) -> None:
+    difference = find_difference(came, DUE, TOLERANCE)
+    assert difference is not None
+    assert difference.kind == kind
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (2, 1), (1, 2, 3), (0, 3)])
+def test_find_difference_never_broadcasts(shape: tuple[int, ...]) -> None:
+    difference = find_difference(np.zeros(shape), np.zeros((2, 3)), TOLERANCE)
+    assert difference is not None
+    assert difference.kind == "shape"
+
+
+def test_find_difference_names_the_largest_and_its_place() -> None:
+    came = DUE.copy()
+    came[1, 2] += 0.5
+    came[0, 0] += 0.25
+    difference = find_difference(came, DUE, TOLERANCE)
+    assert difference is not None
+    assert difference.message == "the largest difference is 0.5, at [1, 2]: 5 expected, 5.5 came"
+    assert difference.actual["index"] == [1, 2]
+
+
+@pytest.mark.parametrize(("off", "same"), [(0.9, True), (1.1, False)])
+def test_tolerances_act_together(off: float, same: bool) -> None:
+    came = np.array([1.0 + off * 2e-9])
+    assert (find_difference(came, np.array([1.0]), TOLERANCE) is None) is same
+
+
+def test_distance_of_nothing_is_zero() -> None:
+    assert distance(np.zeros((0, 3)), np.zeros((0, 3)), TOLERANCE) == 0
+
+
+@pytest.mark.parametrize(
+    ("came", "precision"),
+    [
+        (DUE, "float64"),
+        (DUE + 1e-6, "float32"),
+        (DUE.astype(np.float32), "float32"),
+        (DUE + 1, ""),
+    ],
+    ids=["equal", "rounded", "narrow", "wrong"],
+)
+def test_agree_tells_the_precision(came: Any, precision: str) -> None:
+    assert agree(came, DUE, BOTH) == precision
+
+
+# ---- forbidden names --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\ntorch.nn.LayerNorm(3)\n",
+        "from torch import nn\nnn.LayerNorm(3)\n",
+        "import torch.nn as n\nn.LayerNorm(3)\n",
+        "from torch.nn import LayerNorm as Other\nOther(3)\n",
+        "import torch.nn\nclass A(torch.nn.LayerNorm): pass\n",
+    ],
+    ids=["whole", "from torch", "alias of a module", "alias of the class", "base class"],
+)
+def test_find_forbidden_sees_through_imports(text: str) -> None:
+    found = find_forbidden(Source("a.py", units=(("a.py", text),)), ["torch.nn.LayerNorm"])
+    assert [(f.name, f.line) for f in found] == [("torch.nn.LayerNorm", 2)]
+
+
+@pytest.mark.parametrize("text", ["LayerNorm = 3\nLayerNorm\n", "x = (", "# torch.nn.LayerNorm\n"])
+def test_find_forbidden_leaves_other_names_alone(text: str) -> None:
+    assert find_forbidden(Source("a.py", units=(("a.py", text),)), ["torch.nn.LayerNorm"]) == []
+
+
+# ---- binding ------------------------------------------------------------------------------------
+
+OUT, IN = 6, 4
+ROLES = [
+    Role(f"to_{part}.weight", (OUT, IN), "linear", (part,))
+    for part in ("queries", "keys", "values")
+]
+
+
+def values() -> list[torch.Tensor]:
+    """Return distinct values for the three roles."""
+    return [torch.arange(OUT * IN).reshape(OUT, IN) + 100.0 * i for i in range(3)]
+
+
+def loaded(module: nn.Module, roles: list[Role] = ROLES) -> nn.Module:
+    """Bind the roles and load their values."""
+    by_name = dict(zip((r.name for r in ROLES), values(), strict=True))
+    with torch.no_grad():
+        for bond in bind(module, roles, [], {}):
+            bond.load([by_name[role.name] for role in bond.roles])
+    return module
+
+
+def linear(out: int = OUT, inner: int = IN) -> nn.Linear:
+    """Return a linear layer without a bias."""
+    return nn.Linear(inner, out, bias=False)
+
+
+def raw(*shape: int) -> nn.Parameter:
+    """Return a parameter of zeros."""
+    return nn.Parameter(torch.zeros(shape))
+
+
+def module_of(**parts: Any) -> nn.Module:
+    """Return a module with these attributes, in order."""
+    module = nn.Module()
+    for name, part in parts.items():
+        setattr(module, name, part)
+    return module
+
+
+def test_binding_names_beat_order() -> None:
+    module = loaded(module_of(to_values=linear(), to_keys=linear(), to_queries=linear()))
+    assert torch.equal(module.to_values.weight, values()[2])
+    assert torch.equal(module.to_queries.weight, values()[0])
+
+
+def test_binding_aliases_beat_order() -> None:
+    module = loaded(
+        module_of(v_proj=linear(), values=linear(), keys_lin=linear(), queries=linear())
+    )
+    assert torch.equal(module.values.weight, values()[2])
+    assert torch.equal(module.keys_lin.weight, values()[1])
+    assert not torch.equal(module.v_proj.weight, values()[2])
+
+
+def test_binding_falls_back_on_order() -> None:
+    module = loaded(module_of(a=linear(), b=linear(), c=linear()))
+    assert [torch.equal(p, v) for p, v in zip(module.parameters(), values(), strict=True)] == [
+        True
+    ] * 3
+
+
+def test_binding_reads_a_fused_layer_in_order() -> None:
+    module = loaded(module_of(c_attn=linear(3 * OUT)))
+    assert torch.equal(module.c_attn.weight, torch.cat(values()))
+
+
+@pytest.mark.parametrize(
+    ("shape", "laid"),
+    [
+        ((IN, OUT), lambda v: v.T),
+        ((OUT, IN), lambda v: v),
+        ((1, IN, OUT), lambda v: v.T[None]),
+        ((2, IN, OUT // 2), lambda v: v.reshape(2, OUT // 2, IN).permute(0, 2, 1)),
+        ((2, OUT // 2, IN), lambda v: v.reshape(2, OUT // 2, IN)),
+        ((IN, 2, OUT // 2), lambda v: v.reshape(2, OUT // 2, IN).permute(2, 0, 1)),
+    ],
+    ids=["in, out", "out, in", "leading one", "heads, in, out", "heads, out, in", "in, heads, out"],
+)
+def test_binding_tells_a_raw_layout_by_its_shape(shape: tuple[int, ...], laid: Any) -> None:
+    module = loaded(module_of(queries=raw(*shape), keys=raw(*shape), values=raw(*shape)))
+    assert torch.equal(module.keys, laid(values()[1]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "laid"),
+    [
+        ((3 * OUT, IN), torch.cat),
+        ((IN, 3 * OUT), lambda v: torch.cat(v).T),
+        ((3, OUT, IN), torch.stack),
+        ((3, IN, OUT), lambda v: torch.stack(v).transpose(1, 2)),
+    ],
+    ids=["out, in", "in, out", "stacked", "stacked transposed"],
+)
+def test_binding_reads_fused_raw_parameters(shape: tuple[int, ...], laid: Any) -> None:
+    module = loaded(module_of(in_proj_weight=raw(*shape)))
+    assert torch.equal(module.in_proj_weight, laid(values()))
+
+
+def test_binding_reads_a_convolution_of_width_one() -> None:
+    conv = [nn.Conv1d(IN, OUT, 1, bias=False) for _ in range(3)]
+    module = loaded(module_of(queries=conv[0], keys=conv[1], values=conv[2]))
+    assert torch.equal(module.keys.weight, values()[1][..., None])
+
+
+def test_binding_reads_a_list_with_one_projection_a_head() -> None:
+    parts = {
+        name: nn.ModuleList(linear(OUT // 3) for _ in range(3))
+        for name in ("queries", "keys", "values")
+    }
+    module = loaded(module_of(**parts))
+    assert torch.equal(torch.cat([layer.weight for layer in module.keys]), values()[1])
+
+
+def test_binding_by_unique_shape() -> None:
+    roles = [
+        Role("first.weight", (5, 3), "linear", ()),
+        Role("second.weight", (3, 5), "linear", ()),
+    ]
+    module = module_of(zeta=linear(3, 5), alpha=linear(5, 3))
+    found = {b.roles[0].name: b.item.name for b in bind(module, roles, [], {})}
+    assert found == {"first.weight": "alpha.weight", "second.weight": "zeta.weight"}
+
+
+def test_binding_leaves_given_sublayers_alone() -> None:
+    given = linear()
+    module = module_of(given=given, a=linear(), b=linear(), c=linear())
+    names = {bond.item.name for bond in bind(module, ROLES, [given], {})}
+    assert names == {"a.weight", "b.weight", "c.weight"}
+
+
+def test_binding_takes_gradients_back_into_the_roles_shape() -> None:
+    module = module_of(queries=raw(IN, OUT), keys=raw(IN, OUT), values=raw(IN, OUT))
+    bonds = bind(module, ROLES, [], {})
+    module.keys.grad = values()[1].T.contiguous()
+    found = {b.roles[0].name: b.gradients()[0] for b in bonds}
+    assert torch.equal(found["to_keys.weight"], values()[1])  # type: ignore[arg-type]
+    assert found["to_values.weight"] is None
+
+
+def test_unbound_lists_what_was_sought_and_what_is_there() -> None:
+    with pytest.raises(Unbound) as raised:
+        bind(module_of(queries=linear(), other=linear(7, 2)), ROLES, [], {})
+    assert raised.value.sought == [("to_keys.weight", (OUT, IN)), ("to_values.weight", (OUT, IN))]
+    assert raised.value.present == [("queries.weight", (OUT, IN)), ("other.weight", (7, 2))]
+
+
+def test_unbound_message_shows_names_and_shapes(graded: Any) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("nn.Linear(size, embed_dim)", "nn.Linear(size + 1, embed_dim)"),
+    )
+    message = find_check(graded("exercise4", text), "FeedForward/shape").message
+    assert message.startswith("no parameter fits `contract.weight` (5, 20)")
+    assert "`contract.weight` (5, 21)" in message.partition("the module has")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("queries.weight", True),
+        ("toQueries.weight", True),
+        ("attn.w_queries", True),
+        ("layers.0.queries_proj.weight", True),
+        ("inqueries.weight", False),
+        ("keys.weight", False),
+    ],
+)
+def test_names_role_reads_the_ways_of_writing(name: str, means: bool) -> None:
+    assert names_role(name, ROLES[0]) is means
+
+
+# ---- drawing --------------------------------------------------------------------------------------
+
+DIMS = {name: parse_dim(text) for name, text in {"b": "2..4", "t": "3..7", "k": "3..8"}.items()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_draw_dims_are_distinct_and_smallest_first(seed: int) -> None:
+    drawn = draw_dims(DIMS, {}, 3, seed, "here")
+    volumes = [int(np.prod(list(dims.values()))) for dims in drawn]
+    assert volumes == sorted(volumes)
+    assert all(len(set(dims.values())) == len(dims) for dims in drawn)
+    assert len({tuple(dims.values()) for dims in drawn}) == 3
+
+
+def test_draw_dims_depend_on_the_seed_alone() -> None:
+    assert draw_dims(DIMS, {}, 2, 7, "here") == draw_dims(DIMS, {}, 2, 7, "there")
+    assert draw_dims(DIMS, {}, 2, 7, "here") != draw_dims(DIMS, {}, 2, 8, "here")
+
+
+def test_draw_dims_lets_a_case_pin_equal_sizes() -> None:
+    drawn = draw_dims(DIMS, {"k": parse_dim("t"), "b": parse_dim(1)}, 1, 7, "here")
+    assert drawn[0]["k"] == drawn[0]["t"]
+    assert drawn[0]["b"] == 1
+
+
+def test_draw_dims_says_which_ranges_are_too_narrow() -> None:
+    narrow = {"a": parse_dim("2..2"), "b": parse_dim("2..2")}
+    with pytest.raises(CourseError, match="here: only 0 of 1 sets of distinct sizes: widen"):
+        draw_dims(narrow, {}, 1, 7, "here")
+
+
+def test_draw_values_are_normal_and_depend_on_every_part_of_the_seed() -> None:
+    seeds = [seed_of(b"s", "public", "a"), seed_of(b"s", "hidden", "a"), seed_of(b"s", "publica")]
+    first, second, third = (draw_normal((200, 200), seed) for seed in seeds)
+    assert abs(first.mean()) < 0.02
+    assert abs(first.std() - 1) < 0.02
+    assert not np.allclose(first, second)
+    assert not np.allclose(first, third)
+    assert np.array_equal(first, draw_normal((200, 200), seeds[0]))
+
+
+def test_draw_indices_stay_below_their_bound() -> None:
+    drawn = draw_indices((1000,), 5, 7)
+    assert (set(drawn.tolist()), drawn.dtype) == ({0, 1, 2, 3, 4}, np.int64)
+
+
+# ---- the pretend device -----------------------------------------------------------------------
+
+
+def elsewhere(*shape: int) -> device.Elsewhere:
+    """Return a tensor of ones on the pretend device."""
+    return device.Elsewhere(torch.ones(shape))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1,
+        lambda x: x * torch.tensor(2.0),
+        lambda x: x + torch.ones(3, device=x.device),
+        lambda x: x + torch.ones(3).to(x.device),
+        lambda x: x + torch.zeros_like(x),
+        lambda x: x + x.new_ones(3),
+        lambda x: x[torch.tensor([0, 1])],
+        lambda x: torch.softmax(x @ x.T, dim=-1),
+        lambda x: x.clone().add_(1),
+    ],
+    ids=[
+        "number",
+        "0-dim tensor",
+        "made there",
+        "moved there",
+        "like it",
+        "new of it",
+        "CPU index",
+        "computed",
+        "in place",
+    ],
+)
+def test_pretend_device_allows_what_accelerators_allow(use: Any) -> None:
+    with device.PretendDevice():
+        assert use(elsewhere(2, 3)).device == device.DEVICE
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + torch.ones(3),
+        lambda x: x @ torch.ones(3, 3),
+        lambda x: torch.cat([x, torch.ones(2, 3)]),
+        lambda x: x.masked_fill(torch.zeros(2, 3, dtype=torch.bool), 0.0),
+        lambda x: torch.nn.functional.embedding(torch.arange(2), x),
+    ],
+    ids=["added", "multiplied", "joined", "mask", "looked up"],
+)
+def test_pretend_device_refuses_to_mix(use: Any) -> None:
+    with device.PretendDevice(), pytest.raises(device.DeviceMix, match="tensors on two devices"):
+        use(elsewhere(2, 3))
+
+
+def test_pretend_device_keeps_values_for_control_flow() -> None:
+    with device.PretendDevice():
+        assert bool((elsewhere(2, 3).sum() > 5).item())
+
+
+def test_move_takes_parameters_and_buffers_along() -> None:
+    module = nn.BatchNorm1d(3)
+    device.move(module)
+    moved = [*module.parameters(), *module.buffers()]
+    assert {t.device for t in moved if t.dim() > 0} == {device.DEVICE}
