@@ -1,7 +1,7 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from grader.compare.checks import check_target, name_causes
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
@@ -12,6 +12,7 @@ from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
+from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
@@ -56,9 +57,33 @@ def grade_exercise(
 
     `pairs` gives the signatures of two bugs at once; they are asked for on first need.
     """
+    return run_exercise(folder, exercise, key, standins, submission, warm, pairs).result
+
+
+@dataclass(frozen=True)
+class Run:
+    """A graded exercise, with the answers behind the result."""
+
+    result: ExerciseResult
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers32: Mapping[str, Answer] = field(default_factory=dict)
+
+
+def run_exercise(
+    folder: CourseFolder,
+    exercise: Exercise,
+    key: AnswerKey,
+    standins: Standins,
+    submission: Submission,
+    warm: WarmProcess,
+    pairs: Callable[[], Mapping[str, Suspects]],
+) -> Run:
+    """Grade one exercise as `grade_exercise` does, and keep the answers."""
     source = submission.source(exercise)
     if source.problem:
-        return _without_file(folder, exercise, key, source)
+        return Run(_without_file(folder, exercise, key, source))
+    answers: dict[str, Answer] = {}
+    answers32: dict[str, Answer] = {}
     forbidden = find_forbidden(source, exercise.forbids)
     checks: list[CheckResult] = []
     diagnoses: list[Diagnosis] = []
@@ -68,6 +93,8 @@ def grade_exercise(
         collected = _run(warm, job, key, group, folder, "float64")
         again = _run32(warm, job, key, group, folder, collected)
         output += collected.output
+        answers |= collected.answers
+        answers32 |= again.answers
         for target in group:
             evidence = Evidence(
                 folder.course,
@@ -88,7 +115,8 @@ def grade_exercise(
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != "public"
     shown = "" if hidden else output.decode(errors="replace")
-    return _sum_up(exercise, checks, source.notes, shown, diagnoses)
+    result = _sum_up(exercise, checks, source.notes, shown, diagnoses)
+    return Run(result, answers, answers32)
 
 
 def _groups(exercise: Exercise) -> list[list[Target]]:

@@ -6,9 +6,8 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
 
 import pytest
 from support import ROOT, SUBMISSIONS, Grade, RunGrade, Shown, content_hash, edited, find_check
@@ -24,11 +23,11 @@ WEIGHTS = "def attention_weights(query, key, scale=None):\n"
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Iterator[Path]:
-    """Give a student's folder, and fail where grading left a trace in it."""
+def work(tmp_path: Path) -> Path:
+    """Give a student's folder."""
     folder = tmp_path / "work"
     folder.mkdir()
-    yield folder
+    return folder
 
 
 def hand_in(folder: Path, text: str, name: str = FILE) -> Path:
@@ -261,7 +260,7 @@ def test_file_that_does_not_load_says_where(text: str, said: str, work: Path, gr
 def test_file_that_does_not_load_ends_with_status_1(work: Path, run_grade: RunGrade) -> None:
     shown = check(run_grade, hand_in(work, "def broken(:\n    pass\n"))
     assert (shown.status, shown.err) == (1, "")
-    assert "SyntaxError: invalid syntax" in shown.out
+    assert "SyntaxError: invalid syntax" in " ".join(shown.out.split())
 
 
 @pytest.mark.parametrize(
@@ -359,7 +358,7 @@ def test_target_that_is_wrong_costs_its_own_points(
     assert said in told[1]
     lost = result.max_score - result.score
     own = sum(c.max_score for c in result.checks if c.target == "self_attention")
-    assert 0 < lost <= pytest.approx(own, abs=1e-3)
+    assert 0 < lost <= own + 1e-3  # a check's points are rounded
 
 
 @pytest.mark.parametrize(
@@ -444,7 +443,7 @@ def _remove(path: Path) -> None:
 def test_damaged_key_is_noticed(part: str, damage: Callable[[Path], None], own_cache: Path) -> None:
     (path,) = own_cache.rglob(f"exercise1.public.{part}")
     damage(path)
-    with pytest.raises(DamagedKey, match="exercise1.public"):
+    with pytest.raises(DamagedKey, match=r"exercise1\.public"):
         read_key(path.parent, "exercise1", "public")
 
 

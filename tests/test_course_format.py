@@ -221,7 +221,7 @@ def test_find_course_outside_of_any_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="name it by --course"):
+    with pytest.raises(UsageError, match="--course"):
         find_course(None)
 
 

@@ -1,4 +1,4 @@
-"""Running untrusted code: limits, restarts, forged answers, captured output, errors with their place."""
+"""Running untrusted code: limits, restarts, forged answers, captured output, errors."""
 
 import json
 import os
@@ -38,7 +38,7 @@ RIGHT = (SUBMISSIONS / "perfect" / FILE).read_text(encoding="utf-8")
 SELF = "def self_attention(x):\n"
 
 
-# ---- session: one answer for each call, whatever happens -----------------------------------------
+# ---- session: one answer for each call, whatever happens ---------------------------------------
 
 
 def call(name: str, target: str) -> Call:
@@ -124,9 +124,7 @@ def test_session_goes_on_after_a_crash(
     assert reason in answers["2"].reason
 
 
-def test_session_ends_what_a_submission_started(
-    warm: WarmProcess, folder: CourseFolder, tmp_path: Path
-) -> None:
+def test_session_ends_what_a_submission_started(warm: WarmProcess, folder: CourseFolder) -> None:
     text = (
         f"{GOOD}\nimport os, time\n\ndef fork():\n    child = os.fork()\n    if not child:\n"
         "        time.sleep(30)\n        os._exit(0)\n    return torch.tensor([child])\n"
@@ -176,7 +174,7 @@ def test_memory_bomb_fails_and_the_rest_goes_on(warm: WarmProcess, folder: Cours
     assert answers["2"].status is AnswerStatus.OK
 
 
-# ---- forged answers -----------------------------------------------------------------------------
+# ---- forged answers ----------------------------------------------------------------------------
 
 FIND_PIPE = """
 import os, stat, struct, json
@@ -284,7 +282,7 @@ def test_forged_frame_costs_only_its_target(grade_text: GradeText) -> None:
     assert "larger than asked for" in find_check(result, "self_attention/numeric").message
 
 
-# ---- what answers may look like -------------------------------------------------------------------
+# ---- what answers may look like ----------------------------------------------------------------
 
 
 def header(**more: Any) -> dict[str, Any]:
@@ -432,7 +430,7 @@ def test_channel_ends_endless_output(pipes: tuple[Channel, int, int]) -> None:
         channel.receive(soon())
 
 
-# ---- printed output -----------------------------------------------------------------------------
+# ---- printed output ----------------------------------------------------------------------------
 
 
 def with_body(body: str) -> str:
@@ -478,7 +476,7 @@ def test_endless_output_fails_its_target(grade_text: GradeText) -> None:
     assert "printed without end" in check.message
 
 
-# ---- errors of the submission -------------------------------------------------------------------
+# ---- errors of the submission ------------------------------------------------------------------
 
 
 def message_of(body: str, grade_text: GradeText) -> str:
@@ -575,7 +573,7 @@ def test_error_in_an_earlier_exercise_names_its_file(grade_text: GradeText) -> N
     assert_target_full(result, "TransformerClassifier")
 
 
-# ---- earlier exercises ---------------------------------------------------------------------------
+# ---- earlier exercises -------------------------------------------------------------------------
 
 HEAD = "from exercise1_attention import scaled_dot_product_attention as attend\n"
 
@@ -655,7 +653,7 @@ def test_stand_ins_are_not_there_for_the_exercise_itself(grade_text: GradeText) 
     assert "`self_attention` is not defined" in check.message
 
 
-# ---- what the child is given ---------------------------------------------------------------------
+# ---- what the child is given -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -690,7 +688,7 @@ def test_limits_are_positive(folder: CourseFolder) -> None:
         Limits.model_validate({**folder.course.limits.model_dump(), "case_seconds": 0})
 
 
-# ---- notebooks -----------------------------------------------------------------------------------
+# ---- notebooks ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

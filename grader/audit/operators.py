@@ -43,7 +43,7 @@ _SIBLINGS = (
 _NEW = ("arange", "zeros", "ones", "full", "empty", "eye", "linspace", "tensor")  # hold no gradient
 _DIMS = (-2, -1, 0, 1, 2)
 _AXES = ("dim", "axis")
-_NAMES = 6  # names tried in place of one, the latest first
+_NAMES = 12  # names tried in place of one, the latest first
 _ARGUMENTS = 6  # positional arguments that are exchanged pair by pair
 _OTHER_ERROR = "ArithmeticError"  # no base or child of what courses ask for
 N = TypeVar("N", bound=ast.AST)
@@ -55,6 +55,7 @@ class Scope:
 
     names: tuple[str, ...]  # parameters and local names assigned above, the latest first
     attributes: tuple[str, ...]  # of self, set in the constructor
+    sizes: tuple[str, ...]  # those parameters that are annotated as int
     tensors: bool  # whether a parameter may be a tensor, so that gradients may pass
 
 
@@ -166,13 +167,17 @@ def _exchange_name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
             yield ast.Name(name, ast.Load())
 
 
+def _hard_code(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.sizes:
+        yield ast.Constant(1)
+
+
 def _exchange_attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
-        return
-    if isinstance(node.value, ast.Name) and node.value.id == "self":
-        if node.attr in scope.attributes:
-            for name in [a for a in scope.attributes if a != node.attr][:_NAMES]:
-                yield _with(node, attr=name)
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=own, ctx=ast.Load()):
+            if own in scope.attributes:
+                for name in [a for a in scope.attributes if a != own][:_NAMES]:
+                    yield _with(node, attr=name)
 
 
 def _delete_statement(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -278,6 +283,7 @@ OPERATORS: tuple[tuple[str, Operator], ...] = (
     ("arguments", _exchange_arguments),
     ("order", _exchange_items),
     ("name", _exchange_name),
+    ("literal", _hard_code),
     ("attribute", _exchange_attribute),
     ("delete", _delete_statement),
     ("raise", _change_raise),

@@ -99,6 +99,27 @@ def check(
 
 @cli.command()
 @_COURSE
+@click.option(
+    "--variants",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Correct submissions, a folder an exercise; else tests/variants beside the course.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
+def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path | None) -> None:
+    r"""Test the course's own tests: every bug caught and named, every variant accepted.
+
+    \b
+    Example:
+      grade audit --html audit.html
+    """
+    from grader.cli.audit import run_audit_command
+
+    sys.exit(run_audit_command(course, variants, as_json=as_json, html=html))
+
+
+@cli.command()
+@_COURSE
 @click.option("--check", "only_check", is_flag=True, help="Only say whether a file would change.")
 def derive(course: Path | None, only_check: bool) -> None:
     r"""Write the stubs in exercises/ from the solutions (for instructors).

@@ -1,6 +1,6 @@
 """Names the mistake: the known bug, or the two, whose answers the submission's are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import ceil, log10
 
@@ -13,9 +13,10 @@ from grader.key.bugs import KnownBug
 from grader.plan.records import Call
 from grader.records import CheckResult, Diagnosis, Kind, Status
 
-_STRICT = 1e-9  # distance of projections that are the same in float64
+STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # where the submission computes in float32
-_LISTED = 3  # bugs that cannot be told apart and are still worth naming
+_SHOWN = 1e-12  # a distance is told down to here; below, it is the machine's rounding
+LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 
 def diagnose(
@@ -35,7 +36,7 @@ def diagnose(
     target = evidence.target.name
     calls = evidence.key.plan.of_target(target)
     seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
-    tolerance = _LAX if _fails_dtype(judged) else _STRICT
+    tolerance = _LAX if _fails_dtype(judged) else STRICT
     rows = value_rows(calls)
     own = suspects.get(target)
     found = _matches(own, seen, tolerance)
@@ -51,7 +52,7 @@ def diagnose(
         values = own.of_values(rows)
         found = dict(values.matching_where_wrong(seen.of_values(rows), right, tolerance))
         everywhere = False
-    return _word(evidence, found, everywhere=everywhere) if found else None
+    return _word(evidence, suspects.values(), found, everywhere=everywhere) if found else None
 
 
 def first_wrong_call(evidence: Evidence) -> Call | None:
@@ -88,7 +89,7 @@ def _silent(evidence: Evidence, suspects: Suspects) -> list[tuple[str, frozenset
     """Bugs that no value shows, with the checks that they fail."""
     rows = []
     for (name,), failing in zip(suspects.names, suspects.failing, strict=True):
-        if evidence.key.book.by_key(name).margin64 is None:
+        if not evidence.key.book.by_key(name).shown_by_values:
             rows.append((name, frozenset(np.flatnonzero(failing).tolist())))
     return list(dict.fromkeys(rows))
 
@@ -127,13 +128,14 @@ def _one_and_silent(
     found: dict[tuple[str, ...], float] = {}
     for names, distance in fitting.items():
         own = set(np.flatnonzero(suspects.failing[suspects.names.index(names)]).tolist())
-        if not own:
+        shown = any(evidence.key.book.by_key(name).shown_by_values for name in names)
+        if not shown or not own <= failing:
             continue
         rest = failing - own
         beside = [name for name, fails in _silent(evidence, suspects) if rest and rest <= fails]
-        for name in beside if len(beside) <= _LISTED else []:
+        for name in beside if len(beside) <= LISTED else []:
             found[(*names, name)] = distance
-        if not beside or len(beside) > _LISTED:
+        if not beside or len(beside) > LISTED:
             found[names] = distance
     return found
 
@@ -147,11 +149,15 @@ def _has_values(seen: Signature) -> bool:
 
 
 def _word(
-    evidence: Evidence, found: Mapping[tuple[str, ...], float], *, everywhere: bool
+    evidence: Evidence,
+    suspects: Iterable[Suspects],
+    found: Mapping[tuple[str, ...], float],
+    *,
+    everywhere: bool,
 ) -> Diagnosis | None:
     """Put the suspects that fit into words; those that cannot be told apart are one."""
     bugs = [[evidence.key.book.by_key(key) for key in names] for names in found]
-    if len({tuple(sorted(bug.id for bug in group)) for group in bugs}) > _LISTED:
+    if count_behaviours(suspects, found) > LISTED:
         return None
     return Diagnosis(
         target=evidence.target.name,
@@ -160,6 +166,12 @@ def _word(
         hint=bugs[0][0].hints[0],
         evidence=_evidence(evidence, bugs, max(found.values()), everywhere=everywhere),
     )
+
+
+def count_behaviours(suspects: Iterable[Suspects], groups: Iterable[tuple[str, ...]]) -> int:
+    """Return how many of the groups differ, bugs that cannot be told apart being one."""
+    same = {name: first for some in suspects for name, first in some.first_alike.items()}
+    return len({tuple(sorted(same.get(name, name) for name in group)) for group in groups})
 
 
 def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
@@ -177,10 +189,10 @@ def _evidence(
 ) -> str:
     ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in groups)
     what = "; or ".join(ways)
-    if not any(bug.margin64 is not None for group in groups for bug in group):
+    if not any(bug.shown_by_values for group in groups for bug in group):
         return f"Your code behaves, on every case, like code in which {what}."
     start = "Your output equals" if everywhere else "Where your output is wrong, it equals"
     if evidence.hidden:
         return f"{start} what comes out when {what}."
-    size = 10.0 ** ceil(log10(max(distance, 1e-15)))
+    size = 10.0 ** ceil(log10(max(distance, _SHOWN)))
     return f"{start}, to {size:.0e}, what comes out when {what}."

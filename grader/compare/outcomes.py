@@ -276,6 +276,10 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
     name = evidence.target.name
     place = f" ({_place(evidence, error)})" if error.frames else ""
     last = error.frames[-1] if error.frames else None
+    if last is None and "forward" in error.message:
+        what = f"`{name}` has no method `forward`"
+        step = "define `forward` in the class, indented as `__init__` is"
+        return Outcome(Status.FAILED, what, next_step=step, kind="todo")
     function = last.name.split(".")[0] if last else ""
     others = {t.name for t in evidence.exercise.targets} - {name}
     if function in others:

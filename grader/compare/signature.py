@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from grader.records import CheckResult, Status
 
 _DIRECTIONS = 3
 _CODES = 7
-_STATISTICAL = ("train", "fit")  # actions whose values differ between right answers
+_TRAINED = "fit"  # the action whose values say nothing: only whether it came to its end
+_SAMPLED = "train"  # the action whose values are statistics
+_ROOM = 0.08  # relative distance of statistics that are the same: several standard errors
 _STATUSES = list(AnswerStatus)
 
 
@@ -29,10 +31,13 @@ class Signature:
     codes: Array  # (calls, 7) int64
     values: Array  # (calls, 3) float64
     failing: Array  # (checks,) uint8: 1 where the check failed
+    sampled: Array  # (calls,) bool: where the values are statistics
 
     def of_values(self, rows: Sequence[int]) -> "Signature":
         """Return what the values of some calls say, and nothing of the checks."""
-        return Signature(self.codes[rows, :2], self.values[rows], self.failing[:0])
+        return Signature(
+            self.codes[rows, :2], self.values[rows], self.failing[:0], self.sampled[rows]
+        )
 
 
 def sign(
@@ -53,6 +58,7 @@ def sign(
         np.array(codes, dtype=np.int64).reshape(len(calls), _CODES),
         np.array(values, dtype=np.float64).reshape(len(calls), _DIRECTIONS),
         np.array(failing, dtype=np.uint8),
+        np.array([call.action == _SAMPLED for call in calls], dtype=bool),
     )
 
 
@@ -68,8 +74,8 @@ def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool)
         error = zlib.crc32(repr(shapes).encode())
     if call.action == "device":
         ended, error = int(answer.error is not None and answer.error.device), 0
-    if call.action in _STATISTICAL and answer.status is AnswerStatus.OK:
-        return [ended] + [0] * (_CODES - 1)
+    if call.action == _TRAINED:
+        error = 0
     return [
         ended,
         error,
@@ -96,14 +102,23 @@ def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
-    if call.action in _STATISTICAL:
-        return np.zeros(_DIRECTIONS)
-    names = _valued(answer)
+    if call.action == _SAMPLED:
+        return _moments(answer)
+    names = [] if call.action == _TRAINED else _valued(answer)
     if not names:
         return np.zeros(_DIRECTIONS)
     flat = np.concatenate([answer.tensors[n].ravel().astype(np.float64) for n in names])
     projected: Array = _directions(flat.size) @ np.where(np.isfinite(flat), flat, 1e6)
     return projected
+
+
+def _moments(answer: Answer) -> Array:
+    """Means over all elements of what dropout leaves: size, spread and its tails."""
+    found = np.zeros(_DIRECTIONS)
+    for index, moment in enumerate(("mean", "second", "fourth")):
+        arrays = [a for n, a in answer.tensors.items() if n.startswith(f"{moment}/")]
+        found[index] = sum(float(np.abs(a).mean()) for a in arrays if a.size)
+    return found
 
 
 @cache
@@ -138,6 +153,24 @@ class Suspects:
             np.stack([s.failing for _, s in rows]),
         )
 
+    @cached_property
+    def first_alike(self) -> dict[str, str]:
+        """For each single bug, the first whose first variant looks the same."""
+        seen: dict[tuple[bytes, bytes, bytes], str] = {}
+        alike: dict[str, str] = {}
+        for row, names in enumerate(self.names):
+            rounded = np.round(self.values[row], 7) + 0.0  # no negative zero
+            looks = (self.codes[row].tobytes(), rounded.tobytes(), self.failing[row].tobytes())
+            alike.setdefault(names[0], seen.setdefault(looks, names[0]))
+        return alike
+
+    def signature(self, row: int) -> Signature:
+        """Return one suspect's signature, as a submission's would be; none of it is sampled."""
+        calls = self.codes.shape[1]
+        return Signature(
+            self.codes[row], self.values[row], self.failing[row], np.zeros(calls, dtype=bool)
+        )
+
     def of_values(self, rows: Sequence[int]) -> "Suspects":
         """Return the suspects as `Signature.of_values` sees them."""
         return Suspects(
@@ -146,8 +179,11 @@ class Suspects:
 
     def _equal(self, seen: Signature, tolerance: float) -> tuple[Array, Array]:
         """Which calls of which suspect are as `seen`, and how far apart their values are."""
-        apart = (np.abs(self.values - seen.values) / (1 + np.abs(seen.values))).max(axis=2)
-        return (self.codes == seen.codes).all(axis=2) & (apart <= tolerance), apart
+        size = np.where(seen.sampled, 1e-3, 1.0)[:, None] + np.abs(seen.values)
+        apart = (np.abs(self.values - seen.values) / size).max(axis=2)
+        room = np.where(seen.sampled, _ROOM, tolerance)
+        same = (self.codes == seen.codes).all(axis=2) & (apart <= room)
+        return same, np.where(seen.sampled, 0.0, apart)
 
     def matching(self, seen: Signature, tolerance: float) -> list[tuple[tuple[str, ...], float]]:
         """Return the suspects whose signature is `seen`, each with its distance."""

@@ -261,6 +261,9 @@ class Target(_Record):
     outputs: dict[str, Tensor] = Field(min_length=1)
     cases: list[Case] = []
     properties: list[Property] = []
+    without: list[str] = Field(
+        default=[], description="properties of every target that mean nothing for this one"
+    )
     points: Points
     steps: list[str | list[str]] = Field(
         default=[], description="named steps in order; those side by side in a list of their own"
@@ -390,7 +393,7 @@ class Course(_Record):
         general = list(self.every_target)
         if target.kind != "function":
             general += self.every_module
-        own = {p.name for p in target.properties}
+        own = {p.name for p in target.properties} | set(target.without)
         inherited = [p for p in general if p.name not in own and _applies(p, exercise, target)]
         return [*target.properties, *inherited]
 

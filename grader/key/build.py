@@ -30,7 +30,7 @@ from grader.plan.records import Call
 from grader.worker.calls import Runner
 from grader.worker.loading import EarlierExercises
 
-_KEY_REPEATS = 20_000  # masks behind the reference's training statistics
+_KEY_REPEATS = 40_000  # masks behind the reference's training statistics
 
 
 def build_answer_key(
@@ -161,8 +161,23 @@ def _work(task: Task) -> dict[str, Any]:
             pairs = build_pairs(folder, exercise, source, key)
             write_pairs(into, exercise.id, task.split, pairs)
             return {}
-        pairs = read_pairs(into, exercise.id, task.split)
-        return audit_exercise(folder, exercise, source, key, pairs)
+        tried = audit_exercise(
+            folder, exercise, source, key, read_pairs(into, exercise.id, task.split)
+        )
+    return {**tried, **_mutants(folder, exercise, key)}
+
+
+def _mutants(folder: CourseFolder, exercise: Exercise, key: AnswerKey) -> dict[str, Any]:
+    """Return the mutation test's counts and survivors."""
+    from grader.audit.mutation import mutation_report  # it builds on this module
+
+    report = mutation_report(folder, exercise, key)
+    counts = {
+        "total": report.total,
+        "killed": report.killed,
+        "equivalent": len(report.equivalent),
+    }
+    return {"mutants": counts, "survivors": [mutation.id for mutation in report.survived]}
 
 
 if __name__ == "__main__":

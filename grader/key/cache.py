@@ -21,7 +21,7 @@ from grader.key.store import AnswerKey, DamagedKey, read_key, read_pairs
 
 PUBLIC = "public"
 HIDDEN = "hidden"
-_PUBLIC_SECRET = b"public"
+PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
 _ENGINE_PARTS = ("course", "plan", "worker", "key", "compare")
 _LIBRARIES = ("torch", "numpy", "hypothesis")
@@ -43,7 +43,7 @@ def load_keys(
     exercises: Sequence[str],
     split: str,
     *,
-    secret: bytes = _PUBLIC_SECRET,
+    secret: bytes = PUBLIC_SECRET,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> Keys:
     """Return the keys, building what is missing or damaged; raises GraderError.

@@ -38,7 +38,7 @@ from grader.plan.records import Array, Call, DrawnCase, Plan, Role
 
 Describe = Callable[[Target, list[dict[str, Any]], dict[str, Any], Mapping[str, Array]], list[Role]]
 
-TRAIN_REPEATS = 400  # masks that a submission draws for the dropout property
+TRAIN_REPEATS = 4000  # masks that a submission draws for the dropout property
 
 
 def build_plan(

@@ -59,7 +59,7 @@ def _target_lines(
     name = f"  {target}"
     right = f"{_number(score)} / {_number(possible)}"
     lines = [f"{name}{' ' * max(2, width - len(name) - len(right) - 7)}{right}"]
-    lines.append("    " + "   ".join(_kind_summary(kind, checks) for kind in _kinds(checks)))
+    lines += _summary_lines([_kind_summary(kind, checks) for kind in _kinds(checks)], width)
     for diagnosis in diagnoses:
         lines += _diagnosis_lines(diagnosis, width)
     shown = _distinct_failures(checks)
@@ -67,6 +67,16 @@ def _target_lines(
         lines += ["", *_failure_lines(check, width)]
     if len(shown) > _SHOWN:
         lines.append(f"      and {len(shown) - _SHOWN} more; --json lists them all")
+    return lines
+
+
+def _summary_lines(summaries: Sequence[str], width: int) -> list[str]:
+    """Set the kinds side by side, in as many lines as the width asks for."""
+    lines = ["   "]
+    for summary in summaries:
+        if len(click.unstyle(lines[-1])) + len(click.unstyle(summary)) + 3 > width:
+            lines.append("   ")
+        lines[-1] += f"{'   ' if lines[-1].strip() else ' '}{summary}"
     return lines
 
 

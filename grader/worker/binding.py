@@ -245,6 +245,9 @@ class _Search:
     def _by_fusion(self) -> bool:
         for item in self._free():
             for run in _runs(self.roles):
+                meant = [names_role(item.name, role) for role in run]
+                if any(meant) and not all(meant):
+                    continue  # its name says that it plays one of them alone
                 if fitting_layouts(run, item) and not any(self._fits(r, item) for r in self.roles):
                     return self._take(run, item)
         return False

@@ -101,6 +101,8 @@ class Runner:
             (output * self.tensors[key].to(output.dtype)).sum()
             for output, key in zip(outputs, call["cotangents"], strict=True)
         )
+        if not total.requires_grad:
+            raise RuntimeError("the output is cut off from its inputs: no gradient can flow")
         total.backward()
         for name, leaf in zip(self._input_names(call), leaves, strict=True):
             if isinstance(leaf, Tensor) and leaf.is_floating_point():
