@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.audit.operators import OPERATORS, Scope
+from grader.audit.operators import OPERATORS, Scope, is_number
 from grader.course.derive import BEGIN, END
 
 _CAP = 300  # mutants of one operator in one function; the rest is thinned out evenly
@@ -137,7 +137,7 @@ def _nodes(
 ) -> Iterator[tuple[ast.AST, ast.AST, str, int | None]]:
     """A statement and its expressions; annotations, messages and inner statements left out."""
     yield node, parent, field, index
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert) or is_number(node):
         return
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params", "type_comment"):

@@ -90,6 +90,11 @@ def _number(node: ast.AST) -> int | float | None:
     return None
 
 
+def is_number(node: ast.AST) -> bool:
+    """Whether a node is a literal number, a minus included."""
+    return _number(node) is not None
+
+
 def _swap_arithmetic(node: ast.AST, _: Scope) -> Iterator[ast.AST]:
     if isinstance(node, ast.BinOp | ast.AugAssign):
         for other in _ARITHMETIC.get(type(node.op), ()):

@@ -27,6 +27,7 @@ _LEAST_MARGIN = 100.0  # tolerances between the reference and the nearest bug
 _LEAST_MARGIN32 = 10.0  # the same in float32
 _MOST_DEVIATION = 0.1  # tolerances between the key and the farthest correct variant
 _LEAST_PAIRS = 0.9  # share of the pairs that can be told apart from single bugs
+_FIT_WEIGHT = 50
 _LESSON = "# %% [markdown]"
 
 
@@ -173,12 +174,13 @@ def run_audit(
     keys = load_keys(folder, ids, PUBLIC, on_built=built)
     for exercise_id in known:
         advance(f"answer key of {exercise_id}")
-    replies = {}
-    for part in ("pairs", "audit"):
-        tasks = tasks_for(part, folder, ids, PUBLIC, PUBLIC_SECRET, keys.place)
-        replies = dict(
-            zip(ids, build_all(tasks, lambda t: advance(f"{t.part} of {t.exercise}")), strict=True)
-        )
+    for exercise_id in ids:
+        keys.pairs(exercise_id)  # built where they are missing
+        advance(f"pairs of {exercise_id}")
+    longest_first = sorted(ids, key=lambda i: _work_of(keys.keys[i]), reverse=True)
+    tasks = tasks_for("audit", folder, longest_first, PUBLIC, PUBLIC_SECRET, keys.place)
+    replied = build_all(tasks, lambda task: advance(f"bugs of {task.exercise}"))
+    replies = dict(zip(longest_first, replied, strict=True))
     standins = Standins.of(folder)
     audits = []
     for exercise in folder.course.exercises:
@@ -187,6 +189,12 @@ def run_audit(
         advance(f"variants of {exercise.id}")
     points = sum(exercise.points for exercise in folder.course.exercises)
     return Audit(folder.course.title, tuple(audits), points)
+
+
+def _work_of(key: AnswerKey) -> int:
+    """How much there is to try, roughly: training to the end takes as long as many calls."""
+    calls = sum(_FIT_WEIGHT if call.action == "fit" else 1 for call in key.plan.calls)
+    return calls * len(key.book.bugs)
 
 
 def _grade(
