@@ -150,7 +150,7 @@ MISTAKES = {
     "empty file": (SMALL, "", "1: is empty"),
     "comments only": (SMALL, "# to be written\n", "1: is empty"),
     "Python object": ("title: Small", "title: !!python/name:os.system", "2: "),
-    "endless alias": ("title: Small", "title: &a [*a]", "2: "),
+    "endless alias": ("title: Small", "title: &a [*a]", "1: "),
 }
 
 

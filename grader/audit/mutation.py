@@ -12,7 +12,7 @@ import signal
 import threading
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +61,7 @@ class Equivalent(BaseModel):
     exercise: str = ""
     before: str = Field(default="", description="the statement as ast.unparse prints it")
     after: str = ""
+    unseen: bool = Field(default=False, description="not equivalent: a hole that is known")
     reason: str = Field(min_length=1, description="why no check can tell it, for a reviewer")
 
     @model_validator(mode="after")
@@ -100,12 +101,13 @@ class Explained:
 
 @dataclass(frozen=True)
 class MutationReport:
-    """The mutants of one exercise: total = killed + equivalent + survived."""
+    """The mutants of one exercise: total = killed + equivalent + unseen + survived."""
 
     exercise: str
     total: int
     killed: int
     equivalent: tuple[Explained, ...]
+    unseen: tuple[Explained, ...]  # known holes; they count as not killed
     survived: tuple[Mutation, ...]  # holes in the checks, or equivalent and not yet explained
 
     @property
@@ -278,11 +280,19 @@ def mutation_report(folder: CourseFolder, exercise: Exercise, key: AnswerKey) ->
             raise CourseError(
                 f"{equivalent_path(folder)}: {entry.label}: fits no mutant that survives; remove it"
             )
-    reasons = {m.id: e.reason for m in survivors for e in entries if e.explains(m)}
+    explained = {m.id: e for m in survivors for e in entries if e.explains(m)}
     return MutationReport(
         exercise.id,
         len(results),
         len(results) - len(survivors),
-        tuple(Explained(m, reasons[m.id]) for m in survivors if m.id in reasons),
-        tuple(m for m in survivors if m.id not in reasons),
+        _explained(survivors, explained, unseen=False),
+        _explained(survivors, explained, unseen=True),
+        tuple(m for m in survivors if m.id not in explained),
     )
+
+
+def _explained(
+    survivors: Sequence[Mutation], entries: Mapping[str, Equivalent], *, unseen: bool
+) -> tuple[Explained, ...]:
+    found = [(m, entries[m.id]) for m in survivors if m.id in entries]
+    return tuple(Explained(m, e.reason) for m, e in found if e.unseen is unseen)

@@ -12,7 +12,7 @@ from grader.execute.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.key.store import AnswerKey
 from grader.plan.records import Array, Call, DrawnCase
 from grader.records import Status
-from grader.submission import Source
+from grader.submission import Source, nested_line
 
 
 @dataclass(frozen=True)
@@ -226,12 +226,19 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
                 case=case,
                 kind="timeout",
             )
-        case _:
+        case AnswerStatus.REFUSED:
             return Outcome(
                 Status.FAILED,
-                f"`{name}` ended the process that ran it: {answer.reason}",
-                next_step="return the result; do not exit, and do not touch the process",
-                case=case,
+                f"`{name}` gave no answer that can be read: {answer.reason}",
+                next_step="return tensors, and leave the process and its files alone",
+                kind="crashed",
+            )
+        case _:
+            where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
+            return Outcome(
+                Status.FAILED,
+                f"{where} ended the Python process: {answer.reason}",
+                next_step="look for exit(), ctypes, or recursion without end",
                 kind="crashed",
             )
 
@@ -277,9 +284,7 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
     place = f" ({_place(evidence, error)})" if error.frames else ""
     last = error.frames[-1] if error.frames else None
     if last is None and "forward" in error.message:
-        what = f"`{name}` has no method `forward`"
-        step = "define `forward` in the class, indented as `__init__` is"
-        return Outcome(Status.FAILED, what, next_step=step, kind="todo")
+        return _explain_no_forward(evidence)
     function = last.name.split(".")[0] if last else ""
     others = {t.name for t in evidence.exercise.targets} - {name}
     if function in others:
@@ -291,6 +296,17 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
         return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
     what = f"`{name}` is not written yet{place}"
     step = "replace `raise NotImplementedError` by your code"
+    return Outcome(Status.FAILED, what, next_step=step, kind="todo")
+
+
+def _explain_no_forward(evidence: Evidence) -> Outcome:
+    """Say that a module has no `forward`, and where it stands by mistake."""
+    name = evidence.target.name
+    what, step = f"`{name}` has no method `forward`", "define `forward` in the class"
+    for label, text in evidence.source.units:
+        if line := nested_line(text, name, "__init__", "forward"):
+            what += f": at {label}, line {line} it stands inside `__init__`"
+            step = "move `forward` one level to the left, to where `__init__` begins"
     return Outcome(Status.FAILED, what, next_step=step, kind="todo")
 
 
@@ -317,7 +333,8 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
         known = isinstance(getattr(builtins, error.type, None), type)
         return f"{error.type if known else 'an exception'}{where}"
     text = clean(error.message, 400)
-    return f"{clean(error.type, 80)}{f': {text}' if text else ''}{where}"
+    near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
+    return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
 
 
 def _place(evidence: Evidence, error: StudentError) -> str:

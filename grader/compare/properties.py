@@ -57,7 +57,7 @@ def _agrees(evidence: Evidence, prop: Agrees) -> Outcome:
             if outcome.kind in ("todo", "missing", "timeout", "crashed"):
                 return outcome
             name = evidence.case(call).name
-            return replace(outcome, message=f"with {name}: {outcome.message}")
+            return replace(outcome, message=f"{name}: {outcome.message}")
     return PASSED
 
 

@@ -165,5 +165,9 @@ def _evaluate(node: ast.expr, dims: Mapping[str, int] | None) -> Scalar:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             a, b = _evaluate(left, dims), _evaluate(right, dims)
             if isinstance(a, int) and isinstance(b, int):
+                if b == 0 and isinstance(op, ast.FloorDiv):
+                    if dims is None:
+                        return 1
+                    raise ValueError(f"'{ast.unparse(node)}' divides by zero")
                 return _OPERATORS[type(op)](a, b)
     raise ValueError(f"'{ast.unparse(node)}' is not a size: use numbers, dims, + - * //")

@@ -88,36 +88,52 @@ def parse_yaml(text: str, source: str, adapter: TypeAdapter[T], root: object) ->
         raise CourseError(f"{source}:1: is empty")
     lines: dict[_Path, int] = {}
     _collect_lines(node, (), lines, source)
-    data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, by either name
     try:
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, by either name
         return adapter.validate_python(data)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise CourseError(f"{source}:{line}: {error.problem}") from None
     except ValidationError as error:
         raise CourseError(_one_line(error, lines, source, root)) from None
 
 
-def _collect_lines(node: yaml.Node, path: _Path, lines: dict[_Path, int], source: str) -> None:
+def _collect_lines(
+    node: yaml.Node,
+    path: _Path,
+    lines: dict[_Path, int],
+    source: str,
+    around: tuple[yaml.Node, ...] = (),
+) -> None:
     lines.setdefault(path, node.start_mark.line + 1)
+    if any(outer is node for outer in around):
+        raise CourseError(f"{source}:{node.start_mark.line + 1}: refers to itself")
+    around = (*around, node)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if (*path, key.value) in lines:
                 line = key.start_mark.line + 1
                 raise CourseError(f"{source}:{line}: the key '{key.value}' stands here twice")
             lines[(*path, key.value)] = key.start_mark.line + 1
-            _collect_lines(value, (*path, key.value), lines, source)
+            _collect_lines(value, (*path, key.value), lines, source, around)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            _collect_lines(value, (*path, index), lines, source)
+            _collect_lines(value, (*path, index), lines, source, around)
 
 
 def _one_line(error: ValidationError, lines: dict[_Path, int], source: str, root: object) -> str:
     """Render the first error; the line is that of the deepest part of its path in the file."""
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    # a misspelt key is also missing under its right name: the misspelling is the cause
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     shown: list[str | int] = []
     line = 1
     for part in first["loc"]:
         if (*shown, part) in lines:
             shown.append(part)
             line = lines[tuple(shown)]
+    if first["type"] == "extra_forbidden" and shown and shown[-1] == first["loc"][-1]:
+        shown.pop()
     where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in shown).lstrip(".")
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":

@@ -8,7 +8,14 @@ import re
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from grader.course.expressions import (
     ArgumentSpec,
@@ -373,12 +380,13 @@ class Course(_Record):
     every_module: list[Property] = Field(default=[], description="properties of all modules")
     exercises: list[Exercise] = Field(min_length=1)
 
-    @model_validator(mode="after")
-    def _exercises_are_distinct(self) -> "Course":
-        ids = [exercise.id for exercise in self.exercises]
+    @field_validator("exercises")
+    @classmethod
+    def _exercises_are_distinct(cls, exercises: list[Exercise]) -> list[Exercise]:
+        ids = [exercise.id for exercise in exercises]
         if twice := sorted({i for i in ids if ids.count(i) > 1}):
             raise ValueError(f"the exercise '{twice[0]}' is declared twice")
-        return self
+        return exercises
 
     def exercise(self, exercise_id: str) -> Exercise:
         """Return the exercise of that id; raises KeyError."""

@@ -49,6 +49,7 @@ class StudentError(_Claim):
     bases: list[Short] = Field(max_length=8)
     message: Text
     frames: list[Frame] = Field(max_length=12)
+    near: Short = ""  # the name that was probably meant
     device: bool = False  # tensors of two devices met
 
 
@@ -142,7 +143,8 @@ def load_tensors(payload: bytes) -> dict[str, Array]:
     for array in arrays.values():
         if array.dtype.name not in _DTYPES:
             raise Violation("a tensor of a dtype that nobody asked for")
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    # in one order: the library's own changes from run to run
+    return {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
 
 
 def header_of(call_id: str, answer: Answer) -> dict[str, Any]:

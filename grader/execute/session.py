@@ -182,10 +182,13 @@ class _Run:
         )
         if isinstance(problem, Late) or out_of_cpu:
             seconds = self.limits.cpu_seconds if out_of_cpu else self.limits.case_seconds
-            return Answer(AnswerStatus.TIMEOUT, reason=f"no answer within {seconds:g} seconds")
+            plural = "" if seconds == 1 else "s"
+            return Answer(
+                AnswerStatus.TIMEOUT, reason=f"no answer within {seconds:g} second{plural}"
+            )
         if isinstance(problem, Violation):
             return Answer(AnswerStatus.REFUSED, reason=str(problem))
         if death.signal:
             name = signal.Signals(death.signal).name
-            return Answer(AnswerStatus.CRASHED, reason=f"the Python process died of {name}")
-        return Answer(AnswerStatus.CRASHED, reason="the Python process left without an answer")
+            return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({name})")
+        return Answer(AnswerStatus.CRASHED, reason="it left without an answer")

@@ -66,6 +66,8 @@ def bugs_from_json(data: Sequence[dict[str, object]]) -> BugBook:
 
 def pack_suspects(suspects: dict[str, Suspects]) -> bytes:
     """Return the suspects of all targets as safetensors bytes."""
+    if not suspects:
+        return b""  # safetensors has no empty file
     tensors = {}
     names = {}
     for target, rows in suspects.items():
@@ -77,6 +79,8 @@ def pack_suspects(suspects: dict[str, Suspects]) -> bytes:
 
 def unpack_suspects(data: bytes) -> dict[str, Suspects]:
     """Read suspects back; raises Violation or ValueError for damage."""
+    if not data:
+        return {}
     tensors = load_tensors(data)
     length = int.from_bytes(data[:8], "little")
     names = json.loads(data[8 : 8 + length]).get("__metadata__", {})

@@ -31,6 +31,7 @@ _VALUES = (("output", ("forward", "reuse")), ("grad", ("gradient",)))
 def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> AnswerKey:
     """Return the key with all that it knows of bugs; raises CourseError."""
     lab = Lab(folder, exercise, key)
+    _refuse_unfair_checks(lab, exercise, source)
     known: list[KnownBug] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
     for bug in load_bugs(folder, exercise, source):
@@ -52,6 +53,18 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
             )
     suspects = {name: Suspects.gather(some) for name, some in rows.items()}
     return replace(key, book=BugBook(tuple(known)), suspects=suspects)
+
+
+def _refuse_unfair_checks(lab: "Lab", exercise: Exercise, source: str) -> None:
+    """Raise CourseError where the reference itself does not pass a check."""
+    found = lab.judge(exercise.targets, lab.key.answers, {}, source)
+    for results in found.results.values():
+        for result in results:
+            if result.status is not Status.PASSED:
+                raise CourseError(
+                    f"{lab.folder.solutions / exercise.file}: the reference fails "
+                    f"{result.id}: {result.message}"
+                )
 
 
 def build_pairs(
@@ -116,7 +129,17 @@ class Lab:
         answers = self._run(mutant, calls, torch.float64)
         again = calls_to_retry(self.key, answers)
         answers32 = self._run(mutant, again, torch.float32) if again else {}
-        source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
+        return self.judge(targets, answers, answers32, mutant.source)
+
+    def judge(
+        self,
+        targets: Sequence[Target],
+        answers: Mapping[str, Answer],
+        answers32: Mapping[str, Answer],
+        text: str,
+    ) -> Finding:
+        """Judge answers as those of a submission with this text."""
+        source = Source(self.exercise.file, ((self.exercise.file, text),))
         forbidden = find_forbidden(source, self.exercise.forbids)
         evidences, results, signatures = {}, {}, {}
         for target in targets:
@@ -135,7 +158,7 @@ class Lab:
             evidences[target.name] = evidence
             judged = [r for r in results[target.name] if r.kind is not Kind.BUG]
             own = self.key.plan.of_target(target.name)
-            signatures[target.name] = sign(own, answers, self.key.plan.tensors, judged)
+            signatures[target.name] = sign(own, dict(answers), self.key.plan.tensors, judged)
         return Finding(answers, evidences, results, signatures)
 
     def sign_values(self, mutant: Mutant, target: Target) -> Signature | None:

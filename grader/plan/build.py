@@ -47,7 +47,10 @@ def build_plan(
     """Return the calls of all targets; `describe` tells the reference's parameters."""
     plan = Plan(exercise.id, split, {}, [], {})
     for target in exercise.targets:
-        _TargetPlanner(course, exercise, target, plan, secret, describe).run()
+        try:
+            _TargetPlanner(course, exercise, target, plan, secret, describe).run()
+        except ValueError as error:
+            raise CourseError(f"{exercise.id}.{target.name}: {error}") from None
     return plan
 
 
@@ -172,7 +175,8 @@ class _TargetPlanner:
         ]
         options = dict(drawn.options)
         roles: list[Role] = []
-        if self.target.kind == "module" and not more.pop("refused", False):
+        refused = more.pop("refused", False)
+        if self.target.kind == "module" and not refused:
             roles = self.describe(self.target, construct, options, self.plan.tensors)
         return Call(
             id=f"{self.target.name}/{name}",

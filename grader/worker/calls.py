@@ -97,6 +97,8 @@ class Runner:
             # a copy: an in-place operation on the input is another check's business
             inputs.append(value.clone() if real else value)
         outputs = _as_list(function(*inputs), len(call["outputs"]))
+        if odd := [output for output in outputs if not isinstance(output, Tensor)]:
+            raise TypeError(f"a gradient needs tensors, a {_type_name(odd[0])} came")
         total = sum(
             (output * self.tensors[key].to(output.dtype)).sum()
             for output, key in zip(outputs, call["cotangents"], strict=True)

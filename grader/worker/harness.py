@@ -4,7 +4,9 @@ Everything that is sent is a claim; whatever the submission does to this process
 judges only plain bytes.
 """
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +48,7 @@ class Session:
         """Say how loading went, and which names there are."""
         names = [n for n in self.namespace if isinstance(n, str) and not n.startswith("__")]
         error = describe_error(self.error, self.labels, self.limit) if self.error else None
+        _flush()
         return {"loaded": True, "error": error, "names": [n[:80] for n in names[:400]]}
 
     def answer(self, call: dict[str, Any]) -> tuple[dict[str, Any], Tensors]:
@@ -54,14 +57,23 @@ class Session:
             return {"call": call["id"], "status": "missing"}, {}
         try:
             made: Answer = self.runner.make(call)
+            _flush()
             return {"call": call["id"], "status": "ok", "info": made.info}, made.tensors
         except Unbound as unbound:
             info = {"sought": unbound.sought, "present": unbound.present[:64]}
             return {"call": call["id"], "status": "unbound", "info": info}, {}
         except BaseException as error:  # noqa: BLE001 - the edge where student code runs
             described = describe_error(error, self.labels, self.limit)
+            _flush()
             described["device"] = isinstance(error, DeviceMix)
             return {"call": call["id"], "status": "raised", "error": described}, {}
+
+
+def _flush() -> None:
+    """Pass on what was printed; the process ends without another chance."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 def serve(job_fd: int, answer_fd: int) -> None:

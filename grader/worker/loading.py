@@ -2,6 +2,7 @@
 
 import __future__
 
+import difflib
 import importlib.abc
 import importlib.machinery
 import sys
@@ -102,22 +103,47 @@ def describe_error(error: BaseException, labels: frozenset[str], limit: int) -> 
     """
     kind = type(error)
     return {
-        "type": str(kind.__name__)[:200],
-        "bases": [str(base.__name__)[:200] for base in kind.__mro__[:8]],
-        "message": _text_of(error)[:limit],
+        "type": _plain(kind.__name__)[:200],
+        "bases": [_plain(base.__name__)[:200] for base in kind.__mro__[:8]],
+        "message": _plain(_text_of(error))[:limit],
         "frames": _frames_of(error, labels),
+        "near": _plain(_near_name(error))[:80],
     }
 
 
+def _plain(text: object) -> str:
+    """Return text that JSON can carry, whatever the submission made of it."""
+    return text.encode("utf-8", "replace").decode() if type(text) is str else "?"
+
+
 def _text_of(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return str(error.msg)
-    if isinstance(error, KeyError) and error.args:
-        return f"the key {error.args[0]!r} is not there"
     try:
+        if isinstance(error, SyntaxError):
+            return str(error.msg)
+        if isinstance(error, KeyError) and error.args:
+            return f"the key {error.args[0]!r} is not there"
         return str(error)
     except BaseException:  # noqa: BLE001 - the edge where student code runs
         return "(its text cannot be made)"
+
+
+def _near_name(error: BaseException) -> str:
+    """Return the existing name that a NameError or AttributeError probably meant."""
+    try:
+        if isinstance(error, AttributeError):
+            names = dir(error.obj)
+        elif isinstance(error, NameError) and error.__traceback__ is not None:
+            trace = error.__traceback__
+            while trace.tb_next is not None:
+                trace = trace.tb_next
+            names = [*trace.tb_frame.f_locals, *trace.tb_frame.f_globals]
+        else:
+            return ""
+        wanted = str(error.name)
+        same = [name for name in names if name.lower() == wanted.lower()]
+        return (same or difflib.get_close_matches(wanted, names, 1, cutoff=0.75) or [""])[0]
+    except BaseException:  # noqa: BLE001 - the edge where student code runs
+        return ""
 
 
 def _frames_of(error: BaseException, labels: frozenset[str]) -> list[dict[str, Any]]:
@@ -127,8 +153,11 @@ def _frames_of(error: BaseException, labels: frozenset[str]) -> list[dict[str, A
         code = trace.tb_frame.f_code
         if code.co_filename in labels:
             name = code.co_qualname if sys.version_info >= (3, 11) else code.co_name
-            frames.append({"label": code.co_filename, "line": trace.tb_lineno, "name": name})
+            frames.append(
+                {"label": code.co_filename, "line": trace.tb_lineno, "name": _plain(name)[:200]}
+            )
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename in labels:
-        frames.append({"label": error.filename, "line": error.lineno or 1, "name": "<module>"})
+    if isinstance(error, SyntaxError) and type(error.filename) is str and error.filename in labels:
+        line = error.lineno if type(error.lineno) is int and error.lineno > 0 else 1
+        frames.append({"label": error.filename, "line": line, "name": "<module>"})
     return frames[-_FRAMES:]
