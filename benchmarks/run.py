@@ -24,7 +24,8 @@ from timing import time_against
 from grader.course.load import load_course
 from grader.errors import GraderError
 from grader.execute.launch import WarmProcess
-from grader.key.cache import HIDDEN, PUBLIC, load_keys
+from grader.key.cache import load_keys
+from grader.plan.records import HIDDEN, PUBLIC
 
 ROOT = Path(__file__).resolve().parent.parent
 GRADE = str(Path(sys.executable).with_name("grade"))

@@ -16,7 +16,7 @@ from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
-from grader.plan.records import Call
+from grader.plan.records import PUBLIC, Call
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.shrink import shrunk
 from grader.submission import Source, Submission
@@ -113,7 +113,7 @@ def run_exercise(
             found = found or _locate(evidence, results, warm, job)
             diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
-    hidden = key.plan.split != "public"
+    hidden = key.plan.split != PUBLIC
     shown = "" if hidden else output.decode(errors="replace")
     result = _sum_up(exercise, checks, source.notes, shown, diagnoses)
     return Run(result, answers, answers32)

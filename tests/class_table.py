@@ -11,7 +11,8 @@ from grader.course.models import Exercise
 from grader.errors import GraderError
 from grader.execute.launch import WarmProcess
 from grader.grading import Standins, grade_exercise
-from grader.key.cache import PUBLIC, Keys, load_keys
+from grader.key.cache import Keys, load_keys
+from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Status
 from grader.submission import Submission, read_submission
 

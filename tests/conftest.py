@@ -15,7 +15,8 @@ from support import ROOT, Grade, RunGrade, Shown
 from grader.course.load import CourseFolder, load_course
 from grader.execute.launch import WarmProcess
 from grader.grading import Standins, grade_exercise
-from grader.key.cache import PUBLIC, Keys, load_keys
+from grader.key.cache import Keys, load_keys
+from grader.plan.records import PUBLIC
 from grader.submission import Source, Submission, read_submission
 
 

@@ -87,7 +87,7 @@ VALUES = "right shape but wrong values"
 CHANGED = "the caller's tensor, is changed by the call"
 FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
 AS_FLOAT32 = "with float64 inputs the output should be float64"
-STRIDED = "with an input that is not contiguous: "
+STRIDED = "on an input that is not contiguous: "
 
 _SELF = "    scores = x @ x.transpose(1, 2)  # (b, t, t)\n"
 _OUT1 = "    output = weights @ x  # (b, t, k)\n"
@@ -574,6 +574,12 @@ WRONG = {
             "build_classifier/gradient": "no gradient reaches the parameter",
             "build_classifier/property/overfits-a-batch": "do not bring the loss down",
         },
+    ),
+    "one head, whatever is asked": Wrong(
+        7,
+        (("MultiHeadSelfAttention(embed_dim, num_heads)",
+          "MultiHeadSelfAttention(embed_dim, 1)"),),
+        {"build_classifier/property/indivisible": "it should raise ValueError"},
     ),
     "model of one class too many": Wrong(
         7,

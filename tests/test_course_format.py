@@ -1,5 +1,6 @@
 """course.yml: what is read, and one line for each mistake; the small language of its values."""
 
+import keyword
 import string
 from pathlib import Path
 
@@ -150,7 +151,7 @@ MISTAKES = {
     "empty file": (SMALL, "", "1: is empty"),
     "comments only": (SMALL, "# to be written\n", "1: is empty"),
     "Python object": ("title: Small", "title: !!python/name:os.system", "2: "),
-    "endless alias": ("title: Small", "title: &a [*a]", "1: "),
+    "endless alias": ("title: Small", "title: &a [*a]", "2: refers to itself"),
 }
 
 
@@ -273,7 +274,9 @@ def test_solution_lines_are_those_between_the_markers() -> None:
 # ---- expressions ------------------------------------------------------------------------------
 
 sizes = st.integers(min_value=1, max_value=1000)
-names = st.text(string.ascii_lowercase, min_size=1, max_size=3).filter(str.isidentifier)
+names = st.text(string.ascii_lowercase, min_size=1, max_size=3).filter(
+    lambda name: name.isidentifier() and not keyword.iskeyword(name)
+)
 
 
 @given(a=sizes, b=sizes)

@@ -202,7 +202,8 @@ def test_unknown_name_names_line_and_costs_its_target(graded: Any) -> None:
     result = graded("unknown-name", "exercise7")
     assert_target_full(result, "TransformerClassifier")
     message = find_check(result, "build_classifier/shape").message
-    assert "NameError: name 'heads' is not defined at exercise7_classifier.py, line 13" in message
+    assert "NameError: name 'heads' is not defined (did you mean `n_heads`?)" in message
+    assert "at exercise7_classifier.py, line 13" in message
 
 
 def test_misspelt_class_gets_the_nearest_name(graded: Any) -> None:

@@ -12,7 +12,8 @@ from support import ROOT, TESTS, RunGrade, assert_full, edited, find_check
 from grader.course.load import CourseFolder, load_course
 from grader.execute.launch import WarmProcess
 from grader.grading import Standins, grade_exercise
-from grader.key.cache import PUBLIC, load_keys
+from grader.key.cache import load_keys
+from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Kind, Status
 from grader.submission import Source, Submission
 

@@ -17,8 +17,9 @@ from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
 from grader.grading import Run, Standins, run_exercise
 from grader.key.builders import build_all
-from grader.key.cache import PUBLIC, PUBLIC_SECRET, Keys, load_keys, tasks_for
+from grader.key.cache import PUBLIC_SECRET, Keys, load_keys, tasks_for
 from grader.key.store import AnswerKey
+from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Status
 from grader.submission import Source, Submission, read_source, read_submission
 

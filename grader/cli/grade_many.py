@@ -15,7 +15,8 @@ from grader.course.models import Exercise
 from grader.errors import InternalError
 from grader.execute.launch import WarmProcess
 from grader.grading import Standins, grade_exercise
-from grader.key.cache import HIDDEN, PUBLIC, Keys, load_keys
+from grader.key.cache import Keys, load_keys
+from grader.plan.records import HIDDEN, PUBLIC
 from grader.records import Document
 from grader.submission import read_submission
 

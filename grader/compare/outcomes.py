@@ -10,7 +10,7 @@ from grader.compare.arrays import Difference, find_difference, shown_shape
 from grader.course.models import Course, Exercise, Target, Tolerance
 from grader.execute.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.key.store import AnswerKey
-from grader.plan.records import Array, Call, DrawnCase
+from grader.plan.records import PUBLIC, Array, Call, DrawnCase
 from grader.records import Status
 from grader.submission import Source, nested_line
 
@@ -41,7 +41,7 @@ class Evidence:
     @property
     def hidden(self) -> bool:
         """Whether messages must keep inputs, expected values and differences to themselves."""
-        return self.key.plan.split != "public"
+        return self.key.plan.split != PUBLIC
 
     def calls(self, prefix: str) -> list[Call]:
         """Return this target's calls whose name begins with `prefix`, in order."""

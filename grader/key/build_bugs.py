@@ -20,7 +20,7 @@ from grader.execute.answers import Answer, AnswerStatus
 from grader.key.bugs import BugBook, KnownBug
 from grader.key.reference import Reference, make_answer
 from grader.key.store import AnswerKey
-from grader.plan.records import Call
+from grader.plan.records import PUBLIC, Call
 from grader.records import CheckResult, Kind, Status
 from grader.submission import Source
 
@@ -46,7 +46,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
                     rows.setdefault(name, []).append(((bug.key,), signature))
     for target in exercise.targets:
         shown = [b for b in known if b.target == target.name and b.shown_by_values]
-        if target.points.bug and not shown:
+        if target.points.bug and not shown and key.plan.split == PUBLIC:
             raise CourseError(
                 f"{bugs_path(folder, exercise)}: {target.name} gives {target.points.bug:g} points "
                 "for bugs, but has no known bug that values show"
@@ -196,10 +196,12 @@ def _known(
     proofs, margins = [], []
     for number, found in enumerate(findings):
         proof, margin = _prove(found, bug, folder, key)
-        if not proof:
+        if not proof and key.plan.split == PUBLIC:
             which = "its change" if not number else f"its variant {number}"
             where = f"{bugs_path(folder, exercise)}: {bug.id}"
             raise CourseError(f"{where}: no check tells {which} from the reference")
+        if not proof:
+            continue  # the author sees it on the public split; a secret may draw it out of sight
         proofs.append(proof)
         margins += [margin] if margin else []
     return KnownBug(

@@ -19,8 +19,6 @@ from grader.errors import CourseError, InternalError
 from grader.key.builders import Task, build_all
 from grader.key.store import AnswerKey, DamagedKey, read_key, read_pairs
 
-PUBLIC = "public"
-HIDDEN = "hidden"
 PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
 _ENGINE_PARTS = ("course", "plan", "worker", "key", "compare")

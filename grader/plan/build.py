@@ -34,7 +34,7 @@ from grader.course.models import (
 )
 from grader.errors import CourseError
 from grader.plan.draw import Dims, draw_dims, draw_indices, draw_normal, seed_of
-from grader.plan.records import Array, Call, DrawnCase, Plan, Role
+from grader.plan.records import PUBLIC, Array, Call, DrawnCase, Plan, Role
 
 Describe = Callable[[Target, list[dict[str, Any]], dict[str, Any], Mapping[str, Array]], list[Role]]
 
@@ -63,7 +63,7 @@ def plan_property(
     draw: Callable[[tuple[int, ...], int], Array],
 ) -> Plan:
     """Return the calls of one property on inputs that `draw` fills, of sizes `dims`."""
-    plan = Plan(exercise.id, "public", {}, [], {})
+    plan = Plan(exercise.id, PUBLIC, {}, [], {})
     planner = _TargetPlanner(course, exercise, target, plan, b"", lambda *_: [], draw)
     planner.run_property(prop, dims)
     return plan

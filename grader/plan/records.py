@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+PUBLIC = "public"  # the split that everybody has
+HIDDEN = "hidden"  # the split that an instructor's secret draws
+
 
 @dataclass(frozen=True)
 class Role:

@@ -1,0 +1,137 @@
+"""The mistake is named from what the code returns, or not at all."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support import ROOT
+
+from grader.compare.steps import occurs
+from grader.key.cache import Keys
+from grader.records import ExerciseResult
+
+_SOLUTIONS = ROOT / "solutions"
+
+
+def _changed(file: str, *changes: tuple[str, str]) -> dict[str, str]:
+    text = (_SOLUTIONS / file).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return {file.split("_")[0]: text}
+
+
+def _named(result: ExerciseResult) -> dict[str, tuple[str, ...]]:
+    return {d.target: d.bugs for d in result.diagnoses}
+
+
+def test_diagnosis_names_a_bug_written_in_other_words(grade_text: Callable[..., Any]) -> None:
+    scores = ("scores = products * factor", "scores = torch.einsum('bqk->bqk', products)")
+    result = grade_text(_changed("exercise1_attention.py", scores))
+    assert _named(result)["attention_weights"] == ("missing-scale",)
+    found = {d.target: d for d in result.diagnoses}["attention_weights"]
+    assert found.evidence == (
+        "Your output equals, to 1e-12, what comes out when the scores are not scaled."
+    )
+    assert found.step == "scores"
+    assert found.hint
+
+
+def test_diagnosis_names_a_bug_in_one_branch(grade_text: Callable[..., Any]) -> None:
+    factor = "factor = 1.0 / math.sqrt(query.size(2)) if scale is None else scale"
+    result = grade_text(
+        _changed("exercise1_attention.py", (factor, "factor = 1.0 if scale is None else scale"))
+    )
+    assert "missing-scale" in _named(result)["attention_weights"]
+    assert result.diagnoses[0].evidence.startswith(("Your output", "Where your output is wrong"))
+
+
+def test_diagnosis_names_two_bugs_at_once(grade: Callable[..., Any], tmp_path: Any) -> None:
+    texts = _changed(
+        "exercise4_feed_forward.py",
+        ("size = 4 * embed_dim if hidden_dim is None else hidden_dim", "size = 4 * embed_dim"),
+        ("activated = self.activation(hidden)", "activated = hidden"),
+    )
+    (tmp_path / "exercise4_feed_forward.py").write_text(texts["exercise4"])
+    result = grade(tmp_path, "exercise4")
+    assert set(_named(result)["FeedForward"]) == {"hidden-dim-ignored", "activation-missing"}
+
+
+def test_diagnosis_reports_bugs_that_cannot_be_told_apart_as_one(
+    grade_text: Callable[..., Any],
+) -> None:
+    change = ("heads_first = split.transpose(1, 2)", "heads_first = split")
+    result = grade_text(_changed("exercise3_multi_head.py", change))
+    assert set(_named(result)["fold_heads"]) == {"fold-without-transpose", "transpose-discarded"}
+    assert "; or " in result.diagnoses[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "target", "step"),
+    [
+        (
+            "exercise3_multi_head.py",
+            ("merged = unfold_heads(attended", "merged = 1.01 * unfold_heads(attended"),
+            "MultiHeadSelfAttention",
+            "output",
+        ),
+        (
+            "exercise5_encoder_layer.py",
+            (
+                "self.feed_forward(feed_forward_input)",
+                "self.feed_forward(0.9 * feed_forward_input)",
+            ),
+            "EncoderLayer",
+            "transformed",
+        ),
+        (
+            "exercise7_classifier.py",
+            ("encoded.mean(dim=1)", "encoded.median(dim=1).values"),
+            "TransformerClassifier",
+            "pooled",
+        ),
+    ],
+    ids=["exercise3", "exercise5", "exercise7"],
+)
+def test_unknown_mistake_is_located_at_its_first_wrong_step(
+    grade_text: Callable[..., Any], file: str, change: tuple[str, str], target: str, step: str
+) -> None:
+    result = grade_text(_changed(file, change))
+    (found,) = [d for d in result.diagnoses if d.target == target]
+    assert found.bugs == ()
+    assert found.step == step
+    assert f"{step} ✗" in found.evidence
+    assert "✓" in found.evidence
+
+
+def test_right_code_gets_no_diagnosis(grade_text: Callable[..., Any]) -> None:
+    assert grade_text(_changed("exercise4_feed_forward.py")).diagnoses == ()
+
+
+def test_constant_gets_no_diagnosis(grade_text: Callable[..., Any]) -> None:
+    change = ("output = weights @ x", "output = 0 * x")
+    assert grade_text(_changed("exercise1_attention.py", change)).diagnoses == ()
+
+
+def test_failed_property_alone_is_not_another_bug(grade_text: Callable[..., Any]) -> None:
+    change = (
+        "time_first = separated.transpose(1, 2)",
+        "x.mul_(1.5).div_(1.5); time_first = separated.transpose(1, 2)",
+    )
+    result = grade_text(_changed("exercise3_multi_head.py", change))
+    assert "device-hard-coded" not in _named(result).get("unfold_heads", ())
+
+
+def test_occurs_finds_values_in_any_order_of_axes() -> None:
+    step = np.random.default_rng(0).standard_normal((2, 3, 4))
+    assert occurs(step, [step.transpose(0, 2, 1).copy()])
+    assert occurs(step, [step.reshape(2, 12)])
+    assert not occurs(step, [np.sort(step.ravel()).reshape(2, 3, 4)])
+    assert not occurs(step, [step + 1e-3])
+
+
+def test_suspects_of_every_exercise_are_kept_in_the_key(keys: Keys) -> None:
+    for key in keys.keys.values():
+        assert key.suspects
+        assert all(len(some.names) == len(some.codes) for some in key.suspects.values())
