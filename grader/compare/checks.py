@@ -10,9 +10,10 @@ from typing import Any
 from grader.compare.bugs import judge_bug
 from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
 from grader.compare.properties import judge_property, judge_trained
-from grader.course.models import Agrees, Reusable
+from grader.course.models import Agrees, Dropout, Dtype, Reusable
 from grader.records import CheckResult, Kind, Status
 
+_NO_ANSWER = ("raised", "type", "unbound")  # what the shape and numeric checks tell already
 _ROUNDING = 6  # digits of a check's points: shares of a point may not be round
 
 
@@ -32,7 +33,7 @@ def check_target(evidence: Evidence) -> list[CheckResult]:
     properties = evidence.course.properties(evidence.exercise, target)
     for prop in properties:
         share = points.property / len(properties)
-        of_values = isinstance(prop, Agrees | Reusable)
+        of_values = isinstance(prop, Agrees | Dropout | Dtype | Reusable)
         outcome = _gated(numeric, judge_property(evidence, prop), of_values=of_values)
         results.append(_result(evidence, Kind.PROPERTY, prop.name, share, outcome))
     bugs = evidence.key.book.checked(target.name)
@@ -65,7 +66,7 @@ def _gated(numeric: Outcome, outcome: Outcome, *, of_values: bool) -> Outcome:
 
     What is itself judged `of_values` says nothing new where the values are wrong.
     """
-    if not numeric.passed and (outcome.passed or of_values):
+    if not numeric.passed and (outcome.passed or of_values or outcome.kind in _NO_ANSWER):
         return Outcome(Status.SKIPPED, "counts once the values are right")
     return outcome
 

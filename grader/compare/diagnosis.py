@@ -52,7 +52,10 @@ def diagnose(
         values = own.of_values(rows)
         found = dict(values.matching_where_wrong(seen.of_values(rows), right, tolerance))
         everywhere = False
-    return _word(evidence, suspects.values(), found, everywhere=everywhere) if found else None
+    if not found:
+        return None
+    valued = _has_values(seen)
+    return _word(evidence, suspects.values(), found, everywhere=everywhere, valued=valued)
 
 
 def first_wrong_call(evidence: Evidence) -> Call | None:
@@ -129,10 +132,10 @@ def _one_and_silent(
     for names, distance in fitting.items():
         own = set(np.flatnonzero(suspects.failing[suspects.names.index(names)]).tolist())
         shown = any(evidence.key.book.by_key(name).shown_by_values for name in names)
-        if not shown or not own <= failing:
+        if not shown or not own & failing & _value_checks(evidence):
             continue
         rest = failing - own
-        beside = [name for name, fails in _silent(evidence, suspects) if rest and rest <= fails]
+        beside = [name for name, fails in _silent(evidence, suspects) if rest and rest == fails]
         for name in beside if len(beside) <= LISTED else []:
             found[(*names, name)] = distance
         if not beside or len(beside) > LISTED:
@@ -154,17 +157,20 @@ def _word(
     found: Mapping[tuple[str, ...], float],
     *,
     everywhere: bool,
+    valued: bool,
 ) -> Diagnosis | None:
     """Put the suspects that fit into words; those that cannot be told apart are one."""
     bugs = [[evidence.key.book.by_key(key) for key in names] for names in found]
-    if count_behaviours(suspects, found) > LISTED:
+    if count_behaviours(suspects, found) > (LISTED if valued else 1):
         return None
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for group in bugs for bug in group)),
         step=_first_step(evidence, bugs[0]),
         hint=bugs[0][0].hints[0],
-        evidence=_evidence(evidence, bugs, max(found.values()), everywhere=everywhere),
+        evidence=_evidence(
+            evidence, bugs, max(found.values()), everywhere=everywhere, valued=valued
+        ),
     )
 
 
@@ -186,10 +192,11 @@ def _evidence(
     distance: float,
     *,
     everywhere: bool,
+    valued: bool,
 ) -> str:
     ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in groups)
     what = "; or ".join(ways)
-    if not any(bug.shown_by_values for group in groups for bug in group):
+    if not valued or not any(bug.shown_by_values for group in groups for bug in group):
         return f"Your code behaves, on every case, like code in which {what}."
     start = "Your output equals" if everywhere else "Where your output is wrong, it equals"
     if evidence.hidden:

@@ -36,11 +36,13 @@ from grader.course.models import (
     Reusable,
     RowsSumToOne,
     Trained,
+    Varies,
 )
 from grader.execute.answers import Answer, AnswerStatus
 from grader.plan.records import Array, Call
 from grader.records import Status
 
+_STILL = 1e-9  # variance of an output that does not vary
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 
@@ -353,7 +355,7 @@ def _dropout(evidence: Evidence, prop: Dropout) -> Outcome:
         mean_room = _SIGMAS * np.sqrt(due[1] / repeats) + room
         spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / repeats)
         if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
-            still = float(np.nan_to_num(second).max()) < 1e-9
+            still = float(np.nan_to_num(second).max()) < _STILL
             what = (
                 "dropout changes nothing"
                 if still
@@ -370,6 +372,23 @@ def _dropout(evidence: Evidence, prop: Dropout) -> Outcome:
             case=case,
         )
     return PASSED
+
+
+def _varies(evidence: Evidence, prop: Varies) -> Outcome:
+    call = evidence.calls(prop.name)[0]
+    answer = _answers_of(evidence, [call])[call.id]
+    case = evidence.case(call)
+    if answer.status is not AnswerStatus.OK:
+        return explain_status(evidence, answer, case)
+    spread = [a for name, a in answer.tensors.items() if name.startswith("second/") and a.size]
+    if any(float(np.nan_to_num(a).max()) > _STILL for a in spread):
+        return PASSED
+    return Outcome(
+        Status.FAILED,
+        "in training mode dropout changes nothing",
+        next_step="pass `dropout` on to every part that takes it",
+        case=case,
+    )
 
 
 def _fits(evidence: Evidence, prop: Fits) -> Outcome:
@@ -441,6 +460,7 @@ _JUDGES: dict[type, Callable[[Evidence, Any], Outcome]] = {
     Trained: _trained,
     Reusable: _reusable,
     Dropout: _dropout,
+    Varies: _varies,
     Fits: _fits,
     Allowed: _allowed,
 }

@@ -70,8 +70,7 @@ def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool)
         text = re.sub(r"\d+|'[^']*'", "#", answer.error.message) if silent else ""
         error = zlib.crc32(f"{answer.error.type}{text}".encode())
     else:
-        shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
-        error = zlib.crc32(repr(shapes).encode())
+        error = zlib.crc32(repr(_form(answer)).encode())
     if call.action == "device":
         ended, error = int(answer.error is not None and answer.error.device), 0
     if call.action == _TRAINED:
@@ -85,6 +84,15 @@ def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool)
         len(info.untrained),
         int(bool(info.forbidden or info.modules)),
     ]
+
+
+def _form(answer: Answer) -> list[object]:
+    """What came but for its values: shapes and types, or the parameters that could not be bound."""
+    info = answer.info
+    shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
+    types = [part.type for part in info.parts if part.shape is None]
+    unbound = sorted(shape for _, shape in info.present) if info.sought else []
+    return [*shapes, types, len(info.parts), sorted(info.sought), unbound]
 
 
 def _valued(answer: Answer) -> list[str]:
@@ -129,7 +137,8 @@ def _directions(size: int) -> Array:
 
 def value_rows(calls: Sequence[Call]) -> list[int]:
     """Return the places of the calls that tell wrong values: all forward ones, one gradient."""
-    forward = [i for i, c in enumerate(calls) if c.action == "forward"]
+    # a call that must be refused, named after its property alone, has a check of its own
+    forward = [i for i, c in enumerate(calls) if c.action == "forward" and c.id.count("/") > 1]
     gradient = [i for i, c in enumerate(calls) if c.action == "gradient"]
     return forward + gradient[:1]
 

@@ -206,6 +206,13 @@ class Dropout(_Property):
     case: Case
 
 
+class Varies(_Property):
+    """In training mode the outputs differ from mask to mask; how much is not compared."""
+
+    kind: Literal["varies"]
+    case: Case
+
+
 class Fits(_Property):
     """Training on one small batch brings the loss below a share of what it was."""
 
@@ -236,6 +243,7 @@ Property = Annotated[
     | Trained
     | Reusable
     | Dropout
+    | Varies
     | Fits
     | Allowed,
     Field(discriminator="kind"),

@@ -89,8 +89,9 @@ class _Builder:
         if not line:
             self._process.wait()
             self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise InternalError(f"a builder died: {(said or ['no word'])[0][:300]}")
+            lines = self._errors.read().decode(errors="replace").strip().splitlines()
+            said = [line for line in lines if "Error" in line][-1:] or ["it was killed"]
+            raise InternalError(f"a builder died: {said[0][:300]}")
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             raise CourseError(reply["error"])

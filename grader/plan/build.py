@@ -31,6 +31,7 @@ from grader.course.models import (
     Raises,
     Reusable,
     Target,
+    Varies,
 )
 from grader.errors import CourseError
 from grader.plan.draw import Dims, draw_dims, draw_indices, draw_normal, seed_of
@@ -39,6 +40,7 @@ from grader.plan.records import PUBLIC, Array, Call, DrawnCase, Plan, Role
 Describe = Callable[[Target, list[dict[str, Any]], dict[str, Any], Mapping[str, Array]], list[Role]]
 
 TRAIN_REPEATS = 4000  # masks that a submission draws for the dropout property
+FEW_REPEATS = 8  # masks by which it shows that there are any
 
 
 def build_plan(
@@ -232,9 +234,10 @@ class _TargetPlanner:
             case Raises(case=case):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
                 self._add(self._call(drawn, case, prop.name, "forward", refused=True))
-            case Dropout(case=case):
+            case Dropout(case=case) | Varies(case=case):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
-                extra = {"repeats": TRAIN_REPEATS}
+                few = isinstance(prop, Varies)
+                extra = {"repeats": FEW_REPEATS if few else TRAIN_REPEATS}
                 self._add(self._call(drawn, case, prop.name, "train", extra=extra))
             case Fits(case=case):
                 self._add_fits(prop, self._draw(case, prop.name, numeric=False)[0])

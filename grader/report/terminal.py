@@ -111,7 +111,9 @@ def _failure_lines(check: CheckResult, width: int) -> list[str]:
     mark, colour = _MARKS[check.status]
     name = check.id.split("/", 2)[2].replace("property/", "")
     head = f"    {click.style(mark, fg=colour)} {click.style(name, bold=True)}: "
-    lines = _wrapped(check.message + ".", width, first=head, hang=len(f"    x {name}: "))
+    lines = _wrapped(
+        check.message.rstrip(".") + ".", width, first=head, hang=len(f"    x {name}: ")
+    )
     if shown := _shown_case(check):
         lines += _labelled("case", shown, width)
     if check.next_step:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.parameter import UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
 from grader.worker import device
@@ -189,6 +190,9 @@ class Runner:
         if call["kind"] == "function":
             return (lambda *inputs: target(*inputs, **call["options"])), None, []
         module, given = self._construct(target, call)
+        if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
+            with torch.no_grad():
+                module(*self._inputs(call["inputs"]))  # a lazy layer gets its sizes here
         bonds: list[Bond] = []
         if call["roles"]:
             bonds = self._load_parameters(call, module, given)
