@@ -575,6 +575,22 @@ WRONG = {
             "build_classifier/property/overfits-a-batch": "do not bring the loss down",
         },
     ),
+    "dropout of 0.1 by default": Wrong(
+        4,
+        (("        dropout: float = 0.0,", "        dropout: float = 0.1,"),),
+        {"FeedForward/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "sublayer dropout of 0.1 by default": Wrong(
+        5,
+        (("        dropout: float = 0.0,", "        dropout: float = 0.1,"),),
+        {"EncoderLayer/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "dropout passed on to nobody": Wrong(
+        7,
+        (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),
+         ("feed_forward, embed_dim, dropout=dropout)", "feed_forward, embed_dim)")),
+        {"build_classifier/property/dropout-in-training": "dropout changes nothing"},
+    ),
     "one head, whatever is asked": Wrong(
         7,
         (("MultiHeadSelfAttention(embed_dim, num_heads)",

@@ -18,7 +18,7 @@ from grader.execute.launch import WarmProcess
 from grader.grading import Run, Standins, run_exercise
 from grader.key.builders import build_all
 from grader.key.cache import PUBLIC_SECRET, Keys, load_keys, tasks_for
-from grader.key.store import AnswerKey
+from grader.key.store import PAIRS, AnswerKey
 from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Status
 from grader.submission import Source, Submission, read_source, read_submission
@@ -175,9 +175,10 @@ def run_audit(
     keys = load_keys(folder, ids, PUBLIC, on_built=built)
     for exercise_id in known:
         advance(f"answer key of {exercise_id}")
-    for exercise_id in ids:
-        keys.pairs(exercise_id)  # built where they are missing
-        advance(f"pairs of {exercise_id}")
+    missing = [i for i in ids if not (keys.place / f"{i}.{PUBLIC}.{PAIRS}").is_file()]
+    expect(len(missing) - len(ids))
+    pair_tasks = tasks_for("pairs", folder, missing[::-1], PUBLIC, PUBLIC_SECRET, keys.place)
+    build_all(pair_tasks, lambda task: advance(f"pairs of {task.exercise}"))
     longest_first = sorted(ids, key=lambda i: _work_of(keys.keys[i]), reverse=True)
     tasks = tasks_for("audit", folder, longest_first, PUBLIC, PUBLIC_SECRET, keys.place)
     replied = build_all(tasks, lambda task: advance(f"bugs of {task.exercise}"))
