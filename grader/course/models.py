@@ -20,7 +20,6 @@ from pydantic import (
 from grader.course.expressions import (
     ArgumentSpec,
     Range,
-    Scalar,
     Size,
     TensorSpec,
     literal,
@@ -424,6 +423,3 @@ def _applies(prop: Property, exercise: Exercise, target: Target) -> bool:
     if isinstance(prop, Reusable):
         return set(prop.dims) <= set(target.dims)
     return True
-
-
-__all__ = ["Case", "Course", "Exercise", "Property", "Scalar", "Target"]

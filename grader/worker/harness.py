@@ -7,7 +7,6 @@ judges only plain bytes.
 import contextlib
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,7 +19,6 @@ from grader.worker.device import DeviceMix
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 
 Tensors = dict[str, torch.Tensor]
-Send = Callable[[dict[str, Any], Tensors], None]
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
