@@ -44,22 +44,6 @@ class Standins:
         }
 
 
-def grade_exercise(
-    folder: CourseFolder,
-    exercise: Exercise,
-    key: AnswerKey,
-    standins: Standins,
-    submission: Submission,
-    warm: WarmProcess,
-    pairs: Callable[[], Mapping[str, Suspects]],
-) -> ExerciseResult:
-    """Grade one exercise of a submission.
-
-    `pairs` gives the signatures of two bugs at once; they are asked for on first need.
-    """
-    return run_exercise(folder, exercise, key, standins, submission, warm, pairs).result
-
-
 @dataclass(frozen=True)
 class Run:
     """A graded exercise, with the answers behind the result."""
@@ -78,7 +62,10 @@ def run_exercise(
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
 ) -> Run:
-    """Grade one exercise as `grade_exercise` does, and keep the answers."""
+    """Grade one exercise of a submission.
+
+    `pairs` gives the signatures of two bugs at once; they are asked for on first need.
+    """
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))

@@ -3,18 +3,15 @@
 import shutil
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
+from grader.engine import Engine, open_engine
 from grader.errors import GraderError
 from grader.execute.launch import WarmProcess
-from grader.grading import Standins, grade_exercise
-from grader.key.cache import Keys, load_keys
-from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Status
-from grader.submission import Submission, read_submission
+from grader.submission import read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 CLASS = ROOT / "tests" / "submissions"
@@ -34,30 +31,13 @@ class Row:
         return sum(result.score for result in self.results.values())
 
 
-class Grading:
-    """One warm process, one course and its key, for many submissions."""
-
-    def __init__(self, folder: CourseFolder, keys: Keys, warm: WarmProcess) -> None:
-        self.folder = folder
-        self.keys = keys
-        self.warm = warm
-        self.standins = Standins.of(folder)
-
-    def grade(self, path: Path) -> Row:
-        """Grade what a student handed in; what is absent has no result."""
-        course = self.folder.course
-        limit = course.limits.source_kib * 1024
-        submission = read_submission(path, course, course.exercises, limit)
-        return Row(
-            path.name,
-            {e.id: self._one(e, submission) for e in course.exercises if _handed_in(path, e)},
-        )
-
-    def _one(self, exercise: Exercise, submission: Submission) -> ExerciseResult:
-        key, pairs = self.keys.keys[exercise.id], partial(self.keys.pairs, exercise.id)
-        return grade_exercise(
-            self.folder, exercise, key, self.standins, submission, self.warm, pairs
-        )
+def grade_folder(engine: Engine, path: Path) -> Row:
+    """Grade what a student handed in; what is absent has no result."""
+    course = engine.folder.course
+    limit = course.limits.source_kib * 1024
+    submission = read_submission(path, course, course.exercises, limit)
+    handed_in = [e for e in course.exercises if _handed_in(path, e)]
+    return Row(path.name, {e.id: engine.run(e, submission).result for e in handed_in})
 
 
 def _handed_in(path: Path, exercise: Exercise) -> bool:
@@ -118,9 +98,8 @@ def main() -> int:
     try:
         folder = load_course(ROOT)
         students = sorted(path for path in CLASS.iterdir() if path.is_dir())
-        keys = load_keys(folder, [e.id for e in folder.course.exercises], PUBLIC)
-        grading = Grading(folder, keys, warm)
-        rows = [grading.grade(path) for path in students]
+        engine = open_engine(folder, folder.course.exercises, warm)
+        rows = [grade_folder(engine, path) for path in students]
     except GraderError as error:
         sys.stderr.write(f"class_table: {error}\n")
         return error.exit_code

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import pytest
 from support import ROOT, Grade, RunGrade, Shown
 
 from grader.course.load import CourseFolder, load_course
+from grader.engine import Engine
 from grader.execute.launch import WarmProcess
-from grader.grading import Standins, grade_exercise
+from grader.grading import Standins
 from grader.key.cache import Keys, load_keys
 from grader.plan.records import PUBLIC
 from grader.submission import Source, Submission, read_submission
@@ -73,9 +73,7 @@ def grade(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Grade:
         course = _limited(folder, limits)
         exercise = course.course.exercise(exercise_id)
         submission = read_submission(path, course.course, [exercise], 2**21)
-        key = keys.keys[exercise_id]
-        pairs = partial(keys.pairs, exercise_id)
-        return grade_exercise(course, exercise, key, standins, submission, warm, pairs)
+        return Engine(course, keys, standins, warm).run(exercise, submission).result
 
     return graded
 
@@ -87,6 +85,7 @@ def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[
     Two bugs at once are not looked for, which takes long.
     """
     standins = Standins.of(folder)
+    alone = replace(keys, pairs=lambda _: {})
 
     def graded(texts: dict[str, str], **limits: Any) -> Any:
         course = _limited(folder, limits)
@@ -97,8 +96,7 @@ def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[
             sources[exercise_id] = Source(file, units=((file, text),))
         first = next(iter(texts))
         exercise = course.course.exercise(first)
-        key = keys.keys[first]
-        return grade_exercise(course, exercise, key, standins, Submission(sources), warm, dict)
+        return Engine(course, alone, standins, warm).run(exercise, Submission(sources)).result
 
     return graded
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from support import ROOT, TESTS, RunGrade, assert_full, edited, find_check
 
 from grader.course.load import CourseFolder, load_course
+from grader.engine import Engine
 from grader.execute.launch import WarmProcess
-from grader.grading import Standins, grade_exercise
+from grader.grading import Standins
 from grader.key.cache import load_keys
 from grader.plan.records import PUBLIC
 from grader.records import ExerciseResult, Kind, Status
@@ -30,14 +32,14 @@ def other() -> CourseFolder:
 @pytest.fixture(scope="session")
 def grade_other(other: CourseFolder, warm: WarmProcess) -> Callable[..., ExerciseResult]:
     """Return a function that grades a text as an exercise of the second course."""
-    keys = load_keys(other, list(FILES), PUBLIC)
+    keys = replace(load_keys(other, list(FILES), PUBLIC), pairs=lambda _: {})
+    engine = Engine(other, keys, Standins({}), warm)
 
     def graded(exercise_id: str, text: str) -> ExerciseResult:
         exercise = other.course.exercise(exercise_id)
         sources: dict[str, Source] = {e: Source(file, problem="-") for e, file in FILES.items()}
         sources[exercise_id] = Source(FILES[exercise_id], units=((FILES[exercise_id], text),))
-        submission, key = Submission(sources), keys.keys[exercise_id]
-        return grade_exercise(other, exercise, key, Standins({}), submission, warm, dict)
+        return engine.run(exercise, Submission(sources)).result
 
     return graded
 

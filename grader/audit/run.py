@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from grader.course.bugs import bugs_path
 from grader.course.derive import derive_stub
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
+from grader.engine import Engine
 from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
-from grader.grading import Run, Standins, run_exercise
+from grader.grading import Run, Standins
 from grader.key.builders import build_all
 from grader.key.cache import PUBLIC_SECRET, Keys, load_keys, tasks_for
 from grader.key.store import PAIRS, AnswerKey
@@ -183,10 +184,11 @@ def run_audit(
     tasks = tasks_for("audit", folder, longest_first, PUBLIC, PUBLIC_SECRET, keys.place)
     replied = build_all(tasks, lambda task: advance(f"bugs of {task.exercise}"))
     replies = dict(zip(longest_first, replied, strict=True))
-    standins = Standins.of(folder)
+    alone = replace(keys, pairs=lambda _: {})  # a variant has no bug to name
+    engine = Engine(folder, alone, Standins.of(folder), warm)
     audits = []
     for exercise in folder.course.exercises:
-        grade = partial(_grade, folder, exercise, keys, standins, warm)
+        grade = partial(_grade, engine, exercise)
         audits.append(_gather(folder, exercise, keys, replies[exercise.id], variants, grade))
         advance(f"variants of {exercise.id}")
     points = sum(exercise.points for exercise in folder.course.exercises)
@@ -199,20 +201,12 @@ def _work_of(key: AnswerKey) -> int:
     return calls * len(key.book.bugs)
 
 
-def _grade(
-    folder: CourseFolder,
-    exercise: Exercise,
-    keys: Keys,
-    standins: Standins,
-    warm: WarmProcess,
-    source: Source,
-) -> Run:
+def _grade(engine: Engine, exercise: Exercise, source: Source) -> Run:
     """Grade one text of an exercise, beside the references of the earlier ones."""
+    folder = engine.folder
     limit = folder.course.limits.source_kib * 1024
     rest = read_submission(folder.solutions, folder.course, [exercise], limit).sources
-    submission = Submission({**rest, exercise.id: source})
-    key = keys.keys[exercise.id]
-    return run_exercise(folder, exercise, key, standins, submission, warm, lambda: {})
+    return engine.run(exercise, Submission({**rest, exercise.id: source}))
 
 
 def _gather(

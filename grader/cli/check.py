@@ -96,6 +96,11 @@ class Progress:
             bar = "█" * filled + "░" * (30 - filled)
             click.echo(f"\r{bar}  {self._done}/{self._total}  {label:<40.40}", nl=False, err=True)
 
+    def key_built(self, exercise: str) -> None:
+        """Tell that an answer key, which nobody expected to be missing, was built."""
+        self.expect(1)
+        self.advance(f"answer key of {exercise}")
+
     def finish(self) -> None:
         """Clear the bar's line."""
         if self._shown:

@@ -1,0 +1,67 @@
+"""A course ready to grade: its keys on one split, its stand-ins and a warm process."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from grader import __version__
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise
+from grader.execute.launch import WarmProcess
+from grader.grading import Run, Standins, run_exercise
+from grader.key.cache import Keys, load_keys
+from grader.key.secret import hidden_secret
+from grader.plan.records import HIDDEN, PUBLIC
+from grader.records import Document
+from grader.submission import Submission
+
+ENGINE = f"grader {__version__}"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What grading needs beside a submission; one engine serves any number of them in turn."""
+
+    folder: CourseFolder
+    keys: Keys
+    standins: Standins
+    warm: WarmProcess
+
+    def run(self, exercise: Exercise, submission: Submission) -> Run:
+        """Grade one exercise, and keep the answers behind the result."""
+        pairs = partial(self.keys.pairs, exercise.id)
+        key = self.keys.keys[exercise.id]
+        return run_exercise(self.folder, exercise, key, self.standins, submission, self.warm, pairs)
+
+    def document(
+        self,
+        exercises: Sequence[Exercise],
+        submission: Submission,
+        on_graded: Callable[[str], None] = lambda _: None,
+    ) -> Document:
+        """Grade some exercises of one submission; `on_graded` hears each that is done."""
+        results = []
+        for exercise in exercises:
+            results.append(self.run(exercise, submission).result)
+            on_graded(exercise.id)
+        return Document(self.folder.course.title, ENGINE, self.keys.digest, tuple(results))
+
+
+def open_engine(
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    warm: WarmProcess,
+    *,
+    hidden: bool = False,
+    on_built: Callable[[str], None] = lambda _: None,
+) -> Engine:
+    """Return an engine for some exercises of a course, on the public or the hidden split.
+
+    `on_built` hears each exercise whose key had to be built. Raises GraderError.
+    """
+    ids = [e.id for e in exercises]
+    if hidden:
+        keys = load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_built)
+    else:
+        keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
+    return Engine(folder, keys, Standins.of(folder), warm)
