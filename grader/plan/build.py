@@ -299,6 +299,7 @@ class _TargetPlanner:
             "labels": self._tensor(drawn, "labels", labels, prop.case),
             "steps": prop.steps,
             "learning_rate": prop.learning_rate,
+            "share": prop.share,
         }
         self._add(replace(call, extra=extra))
 

@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 import torch
-from safetensors.torch import load, save
+from safetensors.numpy import save
+from safetensors.torch import load
 
 from grader.worker import wire
 from grader.worker.binding import Unbound
@@ -83,7 +84,8 @@ def serve(job_fd: int, answer_fd: int) -> None:
     session = Session(job, load(payload) if payload else {})
 
     def send(header: dict[str, Any], tensors: Tensors) -> None:
-        wire.write_all(answer_fd, wire.pack(header, save(tensors) if tensors else b""))
+        arrays = {name: value.numpy() for name, value in tensors.items()}  # faster to save
+        wire.write_all(answer_fd, wire.pack(header, save(arrays) if arrays else b""))
 
     send(session.greeting(), {})
     for call in job["calls"]:
