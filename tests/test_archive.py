@@ -120,7 +120,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: renamed(zipped((f"aaa{FILE}", b"1")), f"aaa{FILE}", f"..\\{FILE}".encode()),
         "a place outside itself (../exer",
     ),
-    "escape of another file": (lambda: zipped((FILE, b"1"), ("../.bashrc", b"1")), "outside itself"),
+    "escape of another file": (
+        lambda: zipped((FILE, b"1"), ("../.bashrc", b"1")),
+        "outside itself",
+    ),
     "symbolic link": (
         lambda: zipped((entry(FILE, stat.S_IFLNK | 0o777), b"/etc/passwd")),
         f"holds {FILE}, which is a link: put the file itself into the zip",
@@ -131,8 +134,14 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: zipped((FILE, b"1"), (FILE.upper(), b"2")),
         f"holds two files of one name ({FILE} and {FILE.upper()}): keep one",
     ),
-    "unicode clash": (lambda: zipped(("\ufb01t.py", b"1"), ("fit.py", b"2")), "two files of one name"),
-    "newline": (lambda: zipped((f"a\nb{FILE}", b"1")), f"a name with control characters (a b{FILE})"),
+    "unicode clash": (
+        lambda: zipped(("\ufb01t.py", b"1"), ("fit.py", b"2")),
+        "two files of one name",
+    ),
+    "newline": (
+        lambda: zipped((f"a\nb{FILE}", b"1")),
+        f"a name with control characters (a b{FILE})",
+    ),
     "terminal codes": (lambda: zipped((f"\x1b[2J{FILE}", b"1")), "name with control characters"),
     "right to left": (lambda: zipped((f"\u202e{FILE}", b"1")), "name with control characters"),
     "NUL": (
@@ -153,7 +162,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "many files": (lambda: zipped(*((f"{i}.txt", b"") for i in range(21))), "more than 20 files"),
     "many in the directory": (_many_in_the_directory, "more than 20 files"),
     "archive inside": (lambda: zipped(("all.zip", zipped((FILE, b"1")))), "an archive inside it"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("make", "said"), HOSTILE.values(), ids=list(HOSTILE))
