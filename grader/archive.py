@@ -17,9 +17,8 @@ from pathlib import Path
 
 from grader.compare.outcomes import clean
 from grader.errors import SubmissionError
-from grader.submission import Refused, read_regular
+from grader.submission import SUFFIXES, Refused, read_regular
 
-SOURCES = (".py", ".ipynb")
 _NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack without a bound
 _ENCRYPTED = 1 | 1 << 6 | 1 << 13
@@ -57,7 +56,7 @@ def read_archive(
     limits: ArchiveLimits = ArchiveLimits(),
     *,
     name: str = "",
-    suffixes: Sequence[str] = SOURCES,
+    suffixes: Sequence[str] = SUFFIXES,
 ) -> Archive:
     """Read the files of a zip whose names end in one of `suffixes`; raises SubmissionError.
 

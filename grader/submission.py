@@ -2,19 +2,19 @@
 
 import ast
 import difflib
-import json
 import os
 import stat
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
+from grader.notebooks import Unreadable, code_cells, unify_newlines
 
-_SUFFIXES = (".py", ".ipynb")
-_MAGIC = ("%", "!", "?")
+SUFFIXES = (".py", ".ipynb")
+Opener = Callable[[int], bytes]  # gives a file's content, at most so many bytes; raises Refused
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,33 @@ def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: i
     UsageError where a single file could stand for several exercises.
     """
     if path.is_dir():
-        return Submission(
-            {exercise.id: _find(path, exercise, limit) for exercise in course.exercises}
-        )
+        return submission_of(_openers(path), path.name, course, limit)
     if not path.exists():
         raise SubmissionError(f"{path} is not there: name a folder, a .py file or a notebook")
     exercise = _exercise_of(path, wanted)
+    around = _openers(path.parent) if path.parent.is_dir() else {}
     beside = {
-        e.id: _find(path.parent, e, limit) if path.parent.is_dir() else Source(e.file)
+        e.id: _find(around, path.parent.name, e, limit) if around else Source(e.file)
         for e in course.earlier(exercise)
     }
     missing = {
         e.id: Source(e.file, problem=f"{e.file} was not handed in") for e in course.exercises
     }
     return Submission({**missing, **beside, exercise.id: read_source(path, limit)})
+
+
+def submission_of(
+    files: Mapping[str, Opener], place: str, course: Course, limit: int
+) -> Submission:
+    """Read the files of all exercises among `files`, by name.
+
+    `place` is what messages call their folder; `limit` is in bytes a file.
+    """
+    return Submission({e.id: _find(files, place, e, limit) for e in course.exercises})
+
+
+def _openers(folder: Path) -> dict[str, Opener]:
+    return {path.name: partial(read_regular, path) for path in folder.iterdir()}
 
 
 def _exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
@@ -85,22 +98,26 @@ def _exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
     return named[0]
 
 
-def _find(folder: Path, exercise: Exercise, limit: int) -> Source:
-    """Read an exercise's file in a folder: the .py file first, then a notebook of its name."""
-    names = [f"{stem}{suffix}" for suffix in _SUFFIXES for stem in (exercise.stem, exercise.id)]
-    found = [name for name in names if os.path.lexists(folder / name)]
+def file_names(exercise: Exercise) -> list[str]:
+    """Return the names that an exercise's file may have, the best first."""
+    return [f"{stem}{suffix}" for suffix in SUFFIXES for stem in (exercise.stem, exercise.id)]
+
+
+def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: int) -> Source:
+    """Read an exercise's file: the .py file first, then a notebook of its name."""
+    found = [name for name in file_names(exercise) if name in files]
     if found:
-        source = read_source(folder / found[0], limit)
+        source = source_of(found[0], files[found[0]], limit)
         if len(found) > 1:
             note = f"both {found[0]} and {found[1]} are there; {found[0]} was graded"
             source = replace(source, notes=(*source.notes, note))
         return source
-    present = sorted(p.name for p in folder.iterdir() if p.suffix in _SUFFIXES)
+    present = sorted(name for name in files if name.endswith(SUFFIXES))
     near = difflib.get_close_matches(exercise.file, present, 1, cutoff=0.75)
     if near and not any(near[0].startswith(f"{exercise.id[:-1]}{d}") for d in _other(exercise)):
         step = f"rename {near[0]} to {exercise.file}"
     else:
-        step = f"put {exercise.file} into the folder {folder.name}"
+        step = f"put {exercise.file} into the folder {place}"
     return Source(exercise.file, problem=f"{exercise.file} is not there", next_step=step)
 
 
@@ -110,30 +127,40 @@ def _other(exercise: Exercise) -> list[str]:
 
 def read_source(path: Path, limit: int) -> Source:
     """Read one file, once; whatever is wrong with it becomes the source's `problem`."""
-    name = path.name
+    return source_of(path.name, partial(read_regular, path), limit)
+
+
+def source_of(name: str, opener: Opener, limit: int) -> Source:
+    """Read what is called `name`, once; whatever is wrong with it becomes the `problem`."""
+    notebook = name.endswith(".ipynb")
     try:
-        data = read_regular(path, limit)
+        data = opener(limit)
+        if notebook:
+            cells = code_cells(data)
+            units = tuple((f"{name}, cell {number}", text) for number, text in cells)
+        else:
+            units = ((name, _text_of(data)),)
     except Refused as refused:
-        return Source(name, problem=f"{name} {refused}", next_step=refused.next_step)
-    if path.suffix == ".ipynb":
-        return _read_notebook(name, data)
+        problem = f"{name} {refused}"
+        return Source(name, notebook=notebook, problem=problem, next_step=refused.next_step)
+    except Unreadable as unreadable:
+        step = "open it in Jupyter, save it, and hand it in again"
+        return Source(name, notebook=True, problem=f"{name} {unreadable}", next_step=step)
+    return Source(name, units=units, notebook=notebook)
+
+
+def _text_of(data: bytes) -> str:
+    """Return a source's text; raises Refused where it is none."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        return Source(
-            name,
-            problem=f"{name} is not UTF-8 text (line {line})",
-            next_step="save the file with the encoding UTF-8",
-        )
+        what = f"is not UTF-8 text (line {line})"
+        raise Refused(what, "save the file with the encoding UTF-8") from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        return Source(
-            name,
-            problem=f"{name} holds a NUL character (line {line})",
-            next_step="save the file again as plain text",
-        )
-    return Source(name, units=((name, _newlines(text)),))
+        raise Refused(f"holds a NUL character (line {line})", "save the file again as plain text")
+    return unify_newlines(text)
 
 
 class Refused(Exception):
@@ -171,83 +198,6 @@ def read_regular(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
     return data
-
-
-def _read_notebook(name: str, data: bytes) -> Source:
-    """Turn a notebook into one unit a code cell; its magics are commented out."""
-    import nbformat  # slow to import, and only notebooks need it
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of old formats; what matters is what is read
-            notebook = nbformat.reads(data.decode("utf-8-sig"), as_version=4)
-        cells = [c for c in notebook.cells if c.cell_type == "code"]
-        sources = [(number, str(c.source), c) for number, c in enumerate(cells, start=1)]
-    except Exception as error:  # noqa: BLE001 - hostile text; nbformat raises many kinds
-        what = (
-            "is not valid JSON"
-            if _is_broken_json(data)
-            else f"cannot be read as a notebook ({type(error).__name__})"
-        )
-        return Source(
-            name,
-            notebook=True,
-            problem=f"{name} {what}",
-            next_step="open it in Jupyter, save it, and hand it in again",
-        )
-    units = []
-    for number, text, cell in sources:
-        marks = cell.metadata.get("nbgrader") or {}
-        if isinstance(marks, dict) and marks.get("grade") and not marks.get("solution"):
-            continue  # a test cell
-        units.append((f"{name}, cell {number}", neutralize_magics(_newlines(text))))
-    return Source(name, units=tuple(units), notebook=True)
-
-
-def _is_broken_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def neutralize_magics(cell: str) -> str:
-    """Comment out IPython's magics and shell lines, keeping every line in its place."""
-    if cell.lstrip().startswith("%%"):
-        first, _, rest = cell.lstrip().partition("\n")
-        word = first[2:].split(maxsplit=1)[0] if first[2:].split() else ""
-        if word not in ("time", "timeit", "capture", "prun"):
-            return "\n".join(f"# {line}" for line in cell.splitlines())
-        cell = f"# {first}\n{rest}"
-    if _parses(cell):
-        return cell
-    return "\n".join(_neutral_line(line) for line in cell.splitlines())
-
-
-def _neutral_line(line: str) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
-    body = line.strip()
-    if body.startswith(_MAGIC) or body.endswith("?"):
-        return f"{indent}pass  # {body}"
-    name, equals, value = body.partition("=")
-    if equals and name.strip().isidentifier() and value.strip().startswith(("!", "%")):
-        return f"{indent}{name.strip()} = None  # {value.strip()}"
-    return line
-
-
-def _parses(text: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-def _newlines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:

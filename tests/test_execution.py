@@ -28,9 +28,9 @@ from grader.execute.answers import AnswerStatus, load_tensors, parse_answer, par
 from grader.execute.channel import Channel, Closed, Late
 from grader.execute.launch import Child, WarmProcess
 from grader.execute.session import Collected, Job, collect
+from grader.notebooks import neutralize_magics
 from grader.plan.records import Call
 from grader.records import ExerciseResult, Status
-from grader.submission import neutralize_magics
 from grader.worker.wire import PREFIX, Violation, pack, parse_header
 
 FILE = "exercise1_attention.py"
