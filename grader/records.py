@@ -95,11 +95,12 @@ class Document:
             "course": self.course,
             "engine": self.engine,
             "key": self.key,
-            "results": [_result_to_json(result) for result in self.results],
+            "results": [result_to_json(result) for result in self.results],
         }
 
 
-def _result_to_json(result: ExerciseResult) -> dict[str, Any]:
+def result_to_json(result: ExerciseResult) -> dict[str, Any]:
+    """Return plain data with stable field names."""
     return {
         "exercise": result.exercise,
         "status": result.status.value,

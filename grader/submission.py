@@ -27,6 +27,7 @@ class Source:
     problem: str = ""  # one sentence where the file cannot be graded
     next_step: str = ""
     notes: tuple[str, ...] = ()
+    absent: bool = False  # nothing was handed in that could be meant for it
 
     def line(self, label: str, number: int) -> str:
         """Return a line of the parent's own copy, "" where there is none."""
@@ -114,11 +115,15 @@ def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: in
         return source
     present = sorted(name for name in files if name.endswith(SUFFIXES))
     near = difflib.get_close_matches(exercise.file, present, 1, cutoff=0.75)
-    if near and not any(near[0].startswith(f"{exercise.id[:-1]}{d}") for d in _other(exercise)):
+    meant = bool(near) and not any(
+        near[0].startswith(f"{exercise.id[:-1]}{d}") for d in _other(exercise)
+    )
+    if meant:
         step = f"rename {near[0]} to {exercise.file}"
     else:
         step = f"put {exercise.file} into the folder {place}"
-    return Source(exercise.file, problem=f"{exercise.file} is not there", next_step=step)
+    problem = f"{exercise.file} is not there"
+    return Source(exercise.file, problem=problem, next_step=step, absent=not meant)
 
 
 def _other(exercise: Exercise) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from grader.audit.run import run_audit
-from grader.cli.check import Progress
+from grader.cli.progress import Progress
 from grader.course.load import find_course, load_course
 from grader.errors import UsageError
 from grader.execute.launch import WarmProcess

@@ -3,14 +3,13 @@
 import difflib
 import json
 import shutil
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from grader.cli.progress import Progress
 from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
 
@@ -72,36 +71,3 @@ def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -
             raise UsageError(f"no exercise '{text}'; {hint}")
         ids.append(found[0])
     return list(dict.fromkeys(ids))
-
-
-class Progress:
-    """A bar on standard error, on a terminal only, once the work has taken a second."""
-
-    def __init__(self) -> None:
-        """Begin to count time."""
-        self._begun = time.monotonic()
-        self._shown = sys.stderr.isatty()
-        self._total = 0
-        self._done = 0
-
-    def expect(self, steps: int) -> None:
-        """Tell of more steps to come."""
-        self._total += steps
-
-    def advance(self, label: str) -> None:
-        """Tell that a step is done."""
-        self._done += 1
-        if self._shown and time.monotonic() - self._begun > 1:
-            filled = 30 * self._done // max(self._total, 1)
-            bar = "█" * filled + "░" * (30 - filled)
-            click.echo(f"\r{bar}  {self._done}/{self._total}  {label:<40.40}", nl=False, err=True)
-
-    def key_built(self, exercise: str) -> None:
-        """Tell that an answer key, which nobody expected to be missing, was built."""
-        self.expect(1)
-        self.advance(f"answer key of {exercise}")
-
-    def finish(self) -> None:
-        """Clear the bar's line."""
-        if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)

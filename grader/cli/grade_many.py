@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from grader.cli.check import Progress, Request, resolve_exercises
+from grader.cli.check import Request, resolve_exercises
+from grader.cli.progress import Progress
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.engine import open_engine

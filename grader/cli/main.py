@@ -119,6 +119,54 @@ def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path 
 
 
 @cli.command()
+@click.argument("submissions", type=click.Path(path_type=Path))
+@click.option("-o", "--output", "results", type=click.Path(path_type=Path), required=True)
+@_COURSE
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
+@click.option("--public", is_flag=True, help="Use the public cases, which students have.")
+@click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
+def batch(
+    submissions: Path,
+    results: Path,
+    course: Path | None,
+    only: tuple[str, ...],
+    jobs: int | None,
+    public: bool,
+    force: bool,
+) -> None:
+    r"""Grade a class: a folder with one folder, zip, .py file or notebook a student.
+
+    Stopped at any moment and started again, it goes on where it was.
+
+    \b
+    Example:
+      grade batch submissions -o results
+    """
+    from grader.cli.batch import run_batch_command
+
+    sys.exit(
+        run_batch_command(submissions, results, course, only, jobs, public=public, force=force)
+    )
+
+
+@cli.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@_COURSE
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def report(results: Path, course: Path | None, as_json: bool) -> None:
+    r"""Show what the results of a class come to.
+
+    \b
+    Example:
+      grade report results
+    """
+    from grader.cli.batch import run_report
+
+    sys.exit(run_report(results, course, as_json=as_json))
+
+
+@cli.command()
 @_COURSE
 @click.option("--check", "only_check", is_flag=True, help="Only say whether a file would change.")
 def derive(course: Path | None, only_check: bool) -> None:

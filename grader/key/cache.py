@@ -17,7 +17,7 @@ from grader.compare.signature import Suspects
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.errors import CourseError, InternalError
 from grader.key.builders import Task, build_all
-from grader.key.store import AnswerKey, DamagedKey, read_key, read_pairs
+from grader.key.store import PAIRS, AnswerKey, DamagedKey, read_key, read_pairs
 
 PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
@@ -125,6 +125,21 @@ def engine_digest() -> str:
 
 def _versions() -> list[str]:
     return [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
+
+
+def build_missing_pairs(
+    folder: CourseFolder,
+    keys: Keys,
+    split: str,
+    secret: bytes,
+    on_built: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Build the signatures of two bugs at once that are missing, side by side."""
+    if not folder.solutions.is_dir() or not keys.place.is_dir():
+        return
+    missing = [e for e in keys.keys if not (keys.place / f"{e}.{split}.{PAIRS}").is_file()]
+    tasks = tasks_for("pairs", folder, missing[::-1], split, secret, keys.place)
+    build_all(tasks, lambda task: on_built(task.exercise))
 
 
 def _check_solutions(folder: CourseFolder) -> None:

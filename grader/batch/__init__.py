@@ -1,0 +1,1 @@
+"""Grades a whole class: finds submissions, grades them on all cores, keeps results."""

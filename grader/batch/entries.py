@@ -1,0 +1,177 @@
+"""Finds the submissions in a folder, under the names that learning platforms give them.
+
+| platform | what its download holds |
+| --- | --- |
+| plain | one folder, zip, .py file or notebook a student, called by the student's name |
+| Moodle | Ada Lovelace_1234_assignsubmission_file_/ or ..._assignsubmission_file_work.py |
+| Canvas | lovelaceada_LATE_123_4567_exercise1-2.py: student, user, submission, file and attempt |
+| Gradescope | submission_98765/ beside submission_metadata.yml, which names the students |
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from grader.course.models import Course, Exercise
+from grader.errors import UsageError
+from grader.submission import SUFFIXES
+
+_ZIP = ".zip"
+_MOODLE = re.compile(r"^(?P<student>.+_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)$")
+_CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<file>.+)$")
+_GRADESCOPE = re.compile(r"^submission_\d+$")
+_GRADESCOPE_NAMES = "submission_metadata.yml"
+_METADATA_BYTES = 32 << 20
+_LITTER = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a student handed in."""
+
+    path: Path  # a folder, a zip, or a single file
+    name: str  # of a single file, as the student called it
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One student's submission, before it is read."""
+
+    student: str  # unique within a class
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()  # what a person should know
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A path and whose it is, as its name tells."""
+
+    student: str
+    part: Part
+    note: str = ""
+    several: bool = False  # whether a student of this platform has one path for each file
+
+
+def find_entries(folder: Path, course: Course) -> list[Entry]:
+    """Return the submissions in a folder, sorted by student; raises UsageError."""
+    if not folder.is_dir():
+        what = "is not there" if not folder.exists() else "is not a folder"
+        hint = (
+            ": unzip it first"
+            if folder.suffix == _ZIP
+            else ": name a folder with one entry a student"
+        )
+        raise UsageError(f"{folder} {what}{hint}")
+    try:
+        paths = sorted(p for p in folder.iterdir() if not _is_litter(p))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    students = _gradescope_names(folder / _GRADESCOPE_NAMES)
+    named = [n for path in paths if (n := _name_of(path, course, students)) is not None]
+    if not named:
+        raise UsageError(
+            f"{folder} holds no submissions: one folder, zip, .py file or notebook a student"
+        )
+    return sorted(_gather(named), key=lambda entry: entry.student)
+
+
+def _is_litter(path: Path) -> bool:
+    return path.name.startswith(".") or path.name in _LITTER
+
+
+def _name_of(path: Path, course: Course, students: Mapping[str, str]) -> _Named | None:
+    """Return whose a path is; None where it is none of a submission's kinds."""
+    folder = path.is_dir() and not path.is_symlink()
+    known = path.suffix.lower() in (*SUFFIXES, _ZIP)
+    if path.is_symlink() and not known:
+        return _Named(path.name, Part(path, path.name))  # to be refused with a reason
+    if not folder and not known:
+        return None
+    if path.name in students:
+        return _Named(students[path.name], Part(path, path.name))
+    if found := _MOODLE.match(path.name):
+        file = found["file"] or path.name
+        return _Named(found["student"], Part(path, file), several=True)
+    if not folder and (found := _CANVAS.match(path.name)):
+        late = "handed in late" if found["late"] else ""
+        return _Named(f"{found['student']}_{found['id']}", Part(path, found["file"]), late, True)
+    if folder or path.suffix.lower() == _ZIP:
+        return _Named(path.name if folder else path.stem, Part(path, path.name))
+    return _named_by_exercise(path, course)
+
+
+def _named_by_exercise(path: Path, course: Course) -> _Named:
+    """ada_exercise3_multi_head.py and ada-exercise3.py are of ada; ada.py may be any exercise."""
+    for exercise in course.exercises:
+        for stem in (exercise.stem, exercise.id):
+            student = path.stem.removesuffix(stem).rstrip("_- .")
+            if path.stem.endswith(stem) and student:
+                part = Part(path, f"{stem}{path.suffix.lower()}")
+                return _Named(student, part, several=True)
+    only = course.exercises[0] if len(course.exercises) == 1 else None
+    name = f"{only.stem}{path.suffix.lower()}" if only else path.name
+    return _Named(path.stem, Part(path, name))
+
+
+def _gradescope_names(path: Path) -> dict[str, str]:
+    """Return the students by folder, as Gradescope's export names them."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _METADATA_BYTES:
+        return {}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = re.sub(r"^(\s*-?\s*):(\w+):", r"\1\2:", path.read_text("utf-8", "replace"), flags=re.M)
+    try:
+        data = yaml.load(text, loader)  # noqa: S506 - one of the safe loaders
+    except (yaml.YAMLError, RecursionError):
+        raise UsageError(f"{path} cannot be read as YAML: export the submissions again") from None
+    if not isinstance(data, dict):
+        return {}
+    names = {}
+    for folder, about in data.items():
+        people = about.get("submitters") if isinstance(about, dict) else None
+        known = [p for p in people or [] if isinstance(p, dict)]
+        shown = [str(p.get("sid") or p.get("email") or p.get("name") or "") for p in known]
+        if _GRADESCOPE.match(str(folder)) and any(shown):
+            names[str(folder)] = " and ".join(s for s in shown if s)
+    return names
+
+
+def _gather(named: Iterable[_Named]) -> list[Entry]:
+    """Bring together what belongs to one student, and keep apart what only seems to."""
+    by_student: dict[str, list[_Named]] = {}
+    for one in named:
+        key = unicodedata.normalize("NFC", one.student).casefold()
+        by_student.setdefault(key, []).append(one)
+    entries = []
+    for group in by_student.values():
+        if len(group) == 1 or all(one.several for one in group):
+            notes = tuple(dict.fromkeys(one.note for one in group if one.note))
+            entries.append(Entry(group[0].student, tuple(one.part for one in group), notes))
+        else:
+            entries += _apart(group)
+    return entries
+
+
+def _apart(group: Sequence[_Named]) -> list[Entry]:
+    """Two submissions of one student: which of them counts is for a person to say."""
+    names = [one.part.path.name for one in group]
+    note = f"{len(group)} submissions of one student: {', '.join(names)}; each was graded"
+    return [Entry(name, (one.part,), (note,)) for name, one in zip(names, group, strict=True)]
+
+
+def proper_name(name: str, exercise: Exercise) -> tuple[str, int] | None:
+    """Return the name that an exercise's file should have, and the attempt; None for others.
+
+    Canvas calls the second attempt at x.py x-1.py, and browsers call a second download x (1).py.
+    """
+    stem, dot, suffix = name.rpartition(".")
+    if not dot or f".{suffix.lower()}" not in SUFFIXES:
+        return None
+    for own in (exercise.stem, exercise.id):
+        found = re.fullmatch(rf"{re.escape(own)}(?:-(\d{{1,3}})| ?\((\d{{1,3}})\))?", stem)
+        if found:
+            return f"{own}.{suffix.lower()}", int(found[1] or found[2] or 0)
+    return None

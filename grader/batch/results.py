@@ -1,0 +1,173 @@
+"""Keeps results: a SQLite file, one transaction a submission, and a JSON file a student.
+
+The database says what is done. A JSON file is written before its row, so a row never lacks its
+file; a file without its row is written again.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from grader.batch.unit import Graded
+from grader.engine import ENGINE
+from grader.errors import InternalError, UsageError
+from grader.records import ExerciseResult, result_to_json
+
+DATABASE = "results.sqlite"
+STUDENTS = "students"
+RESULTS_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS students (
+    student TEXT PRIMARY KEY, file TEXT NOT NULL UNIQUE, notes TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS results (
+    student TEXT NOT NULL REFERENCES students (student), exercise TEXT NOT NULL,
+    digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
+    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, PRIMARY KEY (student, exercise)
+);
+"""
+
+
+@dataclass(frozen=True)
+class About:
+    """What the results in a folder are of."""
+
+    course: str  # its title
+    split: str
+
+
+class Results:
+    """The results of one course in one folder; only one process at a time writes them."""
+
+    def __init__(self, folder: Path, about: About) -> None:
+        """Open or begin a folder; raises UsageError where it holds something else."""
+        self.folder = folder
+        self._about = about
+        with _reported(folder):
+            (folder / STUDENTS).mkdir(parents=True, exist_ok=True)
+            self._lock = filelock.FileLock(folder / ".lock")
+            try:
+                self._lock.acquire(timeout=0)
+            except filelock.Timeout:
+                raise UsageError(f"{folder}: another `grade batch` is writing there now") from None
+        try:
+            with _reported(folder):
+                self._database = _open(folder / DATABASE)
+                self._check()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Close the database and let others write."""
+        self._database.close()
+        self._lock.release()
+
+    def digests(self) -> dict[str, dict[str, str]]:
+        """Return the digest of each result, by student and exercise."""
+        found: dict[str, dict[str, str]] = {}
+        for student, exercise, digest in self._database.execute(
+            "SELECT student, exercise, digest FROM results WHERE status != 'error'"
+        ):
+            if (self.folder / STUDENTS / self._file_of(student)).is_file():
+                found.setdefault(student, {})[exercise] = digest
+        return found
+
+    def keep(self, graded: Graded, key: str) -> None:
+        """Write what a submission came to; raises InternalError where that cannot be done."""
+        with _reported(self.folder):
+            results = self._merged(graded)
+            file = self._file_of(graded.student)
+            document = {
+                "format_version": RESULTS_VERSION,
+                "student": graded.student,
+                **asdict(self._about),
+                "engine": ENGINE,
+                "key": key,
+                "score": round(sum(r["score"] for r in results.values()), 2),
+                "max_score": round(sum(r["max_score"] for r in results.values()), 2),
+                "notes": list(graded.notes),
+                "results": [results[exercise] for exercise in sorted(results)],
+            }
+            _write(self.folder / STUDENTS / file, document)
+            with self._database:
+                self._database.execute(
+                    "INSERT OR REPLACE INTO students VALUES (?, ?, ?)",
+                    (graded.student, file, json.dumps(graded.notes)),
+                )
+                self._database.executemany(
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [_row(graded, exercise) for exercise in sorted(graded.results)],
+                )
+
+    def _merged(self, graded: Graded) -> dict[str, dict[str, Any]]:
+        """Return a student's results by exercise, those of before under those of now."""
+        before = self._database.execute(
+            "SELECT exercise, result FROM results WHERE student = ?", (graded.student,)
+        )
+        kept = {exercise: json.loads(text) for exercise, text in before}
+        return kept | {e: result_to_json(r) for e, r in graded.results.items()}
+
+    def _file_of(self, student: str) -> str:
+        """Return the name of a student's file: plain, and different for different students."""
+        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", student).strip("._") or "student"
+        if plain == student == student.lower() and len(plain) <= 80:
+            return f"{plain}.json"
+        return f"{plain[:80]}-{hashlib.sha256(student.encode()).hexdigest()[:8]}.json"
+
+    def _check(self) -> None:
+        self._database.executescript(_SCHEMA)
+        wanted = {"results_version": str(RESULTS_VERSION), **asdict(self._about)}
+        found = dict(self._database.execute("SELECT name, value FROM about"))
+        for name, value in wanted.items():
+            if name in found and found[name] != value:
+                what = name.replace("_", " ")
+                raise UsageError(
+                    f"{self.folder} holds results of another kind ({what}: {found[name]}, not "
+                    f"{value}): name another folder"
+                )
+        with self._database:
+            self._database.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=NORMAL")  # safe against a killed process
+    return database
+
+
+def _row(graded: Graded, exercise: str) -> tuple[Any, ...]:
+    result: ExerciseResult = graded.results[exercise]
+    text = json.dumps(result_to_json(result), ensure_ascii=False)
+    remarks = json.dumps(graded.remarks[exercise])
+    head = (graded.student, exercise, graded.digests[exercise], result.status.value)
+    return (*head, result.score, result.max_score, exercise in graded.absent, remarks, text)
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON file whole or not at all."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(beside, path)
+
+
+@contextlib.contextmanager
+def _reported(folder: Path) -> Iterator[None]:
+    """Turn what a disk or a database says into one line."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise InternalError(f"results cannot be kept in {folder}: {error}") from None
+    except OSError as error:
+        raise InternalError(f"results cannot be kept in {folder}: {error.strerror}") from None

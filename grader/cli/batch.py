@@ -1,0 +1,69 @@
+"""The instructor's commands for a class: batch and report."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from grader.batch.run import BatchRequest, run_batch
+from grader.batch.summary import summarise
+from grader.cli.grade_many import chosen_exercises
+from grader.cli.progress import Progress
+from grader.course.load import find_course, load_course
+from grader.report.batch import render_summary, summary_to_json
+
+
+def run_batch_command(
+    submissions: Path,
+    results: Path,
+    course: Path | None,
+    only: Sequence[str],
+    jobs: int | None,
+    *,
+    public: bool,
+    force: bool,
+) -> int:
+    """Grade a class and print its table."""
+    folder = load_course(find_course(course))
+    request = BatchRequest(
+        folder,
+        chosen_exercises(folder, only),
+        submissions,
+        results,
+        jobs or _cores(),
+        hidden=not public,
+        force=force,
+    )
+    progress = Progress(rate_of="students")
+    try:
+        batch = run_batch(request, expect=progress.expect, advance=progress.advance)
+    finally:
+        progress.finish()
+    click.echo(render_summary(batch.summary, width=_width()))
+    click.echo(f"\n{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}")
+    return 0
+
+
+def run_report(results: Path, course: Path | None, *, as_json: bool) -> int:
+    """Print the table of a results folder."""
+    folder = load_course(find_course(course))
+    summary = summarise(results, [exercise.id for exercise in folder.course.exercises])
+    if as_json:
+        click.echo(json.dumps(summary_to_json(summary), indent=2, ensure_ascii=False))
+    else:
+        click.echo(render_summary(summary, width=_width()))
+    return 0
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _width() -> int:
+    return max(60, min(shutil.get_terminal_size().columns, 120))

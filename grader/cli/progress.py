@@ -1,0 +1,48 @@
+"""The bar that long work shows."""
+
+import sys
+import time
+
+import click
+
+
+class Progress:
+    """A bar on standard error, on a terminal only, once the work has taken a second."""
+
+    def __init__(self, *, rate_of: str = "") -> None:
+        """Begin to count time; `rate_of` are the things whose rate and time left are shown."""
+        self._rate_of = rate_of
+        self._begun = time.monotonic()
+        self._shown = sys.stderr.isatty()
+        self._total = 0
+        self._done = 0
+
+    def expect(self, steps: int) -> None:
+        """Tell of more steps to come."""
+        self._total += steps
+
+    def advance(self, label: str, steps: int = 1) -> None:
+        """Tell that a step is done, or several."""
+        self._done += steps
+        if self._shown and time.monotonic() - self._begun > 1:
+            filled = 30 * self._done // max(self._total, 1)
+            bar = "█" * filled + "░" * (30 - filled)
+            tail = f"{self._pace()}{label}"
+            click.echo(f"\r{bar}  {self._done}/{self._total}  {tail:<50.50}", nl=False, err=True)
+
+    def _pace(self) -> str:
+        if not self._rate_of:
+            return ""
+        rate = self._done / (time.monotonic() - self._begun)
+        left = int((self._total - self._done) / rate)
+        return f"{rate * 60:.0f} {self._rate_of}/min  {left // 60}:{left % 60:02} left  "
+
+    def key_built(self, exercise: str) -> None:
+        """Tell that an answer key, which nobody expected to be missing, was built."""
+        self.expect(1)
+        self.advance(f"answer key of {exercise}")
+
+    def finish(self) -> None:
+        """Clear the bar's line."""
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
