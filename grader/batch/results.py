@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS students (
 CREATE TABLE IF NOT EXISTS results (
     student TEXT NOT NULL REFERENCES students (student), exercise TEXT NOT NULL,
     digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
-    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, PRIMARY KEY (student, exercise)
+    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL,
+    PRIMARY KEY (student, exercise)
 );
 """
 
