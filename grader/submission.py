@@ -190,18 +190,21 @@ def read_regular(path: Path, limit: int) -> bytes:
             raise Refused("is a folder, not a file", "put the file in its place") from None
         raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
     try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
+        before = os.fstat(descriptor)
+        if stat.S_ISDIR(before.st_mode):
             raise Refused("is a folder, not a file", "put the file itself in its place")
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(before.st_mode):
             raise Refused("is no ordinary file", "hand in the file itself")
         data = b""
         while len(data) <= limit and (more := os.read(descriptor, limit + 1 - len(data))):
             data += more
+        after = os.fstat(descriptor)
     finally:
         os.close(descriptor)
     if len(data) > limit:
         raise Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
+    if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        raise Refused("was changed while it was read", "grade it again")
     return data
 
 

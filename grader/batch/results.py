@@ -159,7 +159,7 @@ def _row(graded: Graded, exercise: str) -> tuple[Any, ...]:
 def _write(path: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON file whole or not at all."""
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    beside.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(beside, path)
 
 

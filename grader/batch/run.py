@@ -62,7 +62,7 @@ def run_batch(
         known = {} if request.force else results.digests()
         expect(len(entries))
         graded = _grade_all(request, entries, known, keys.digest, results, advance)
-        summary = summarise(request.results, [e.id for e in request.folder.course.exercises])
+        summary = summarise(request.results, request.folder.course)
     finally:
         results.close()
     return Batch(graded, len(entries) - graded, summary)

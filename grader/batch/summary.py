@@ -4,13 +4,16 @@ import contextlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
 from grader.batch.results import DATABASE
+from grader.course.models import Course
 from grader.errors import UsageError
+from grader.records import Status
 
 _BUGS = 12  # of the most frequent
 
@@ -20,6 +23,7 @@ class ExerciseSummary:
     """The scores of one exercise."""
 
     exercise: str
+    name: str  # short, as a table shows it
     possible: float
     handed_in: int
     mean: float  # of those handed in, as all that follows
@@ -47,21 +51,33 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class StudentSummary:
+    """One student's scores."""
+
+    student: str
+    scores: Mapping[str, float | None]  # by exercise; None where nothing was handed in
+    total: float
+    finding: str  # the first named mistake, else the first failed check's sentence
+
+
+@dataclass(frozen=True)
 class Summary:
     """A class at a glance."""
 
     course: str
     students: int
     exercises: tuple[ExerciseSummary, ...]
+    by_student: tuple[StudentSummary, ...]  # the best first
     bugs: tuple[BugSummary, ...]  # the most frequent first
     remarks: tuple[Remark, ...]
 
 
-def summarise(folder: Path, exercises: Sequence[str]) -> Summary:
+def summarise(folder: Path, course: Course) -> Summary:
     """Read a results folder; raises UsageError where it is none.
 
-    `exercises` are those of the course, in order; results of others are left out.
+    Results of exercises that the course no longer has are left out.
     """
+    exercises = [exercise.id for exercise in course.exercises]
     path = folder / DATABASE
     if not path.is_file():
         raise UsageError(f"{folder} holds no results: run grade batch -o {folder.name} first")
@@ -73,6 +89,7 @@ def summarise(folder: Path, exercises: Sequence[str]) -> Summary:
                 about.get("course", ""),
                 students,
                 tuple(s for e in exercises if (s := _exercise(database, e)) is not None),
+                tuple(_students(database, exercises)),
                 _bugs(database, exercises),
                 tuple(_remarks(database, exercises)),
             )
@@ -90,7 +107,41 @@ def _exercise(database: sqlite3.Connection, exercise: str) -> ExerciseSummary | 
     full = sum(score >= possible for score, possible in rows)
     none = sum(score <= 0 for score in scores)
     middle = median(scores)
-    return ExerciseSummary(exercise, rows[0][1], len(rows), mean(scores), middle, full, none)
+    name = _short(exercise)
+    return ExerciseSummary(exercise, name, rows[0][1], len(rows), mean(scores), middle, full, none)
+
+
+def _students(database: sqlite3.Connection, exercises: Sequence[str]) -> list[StudentSummary]:
+    scores: dict[str, dict[str, float | None]] = {}
+    findings: dict[str, dict[str, str]] = {}
+    for (student,) in database.execute("SELECT student FROM students"):
+        scores[student] = dict.fromkeys(exercises)
+        findings[student] = {}
+    for student, exercise, score, text in database.execute(
+        "SELECT student, exercise, score, result FROM results WHERE NOT absent"
+    ):
+        if exercise in exercises:
+            scores[student][exercise] = score
+            findings[student][exercise] = _finding(json.loads(text))
+    found = [
+        StudentSummary(
+            student,
+            some,
+            round(sum(score or 0.0 for score in some.values()), 2),
+            next((f"{_short(e)}: {t}" for e in exercises if (t := findings[student].get(e))), ""),
+        )
+        for student, some in scores.items()
+    ]
+    return sorted(found, key=lambda s: (-s.total, s.student))
+
+
+def _finding(result: Mapping[str, Any]) -> str:
+    """Return the first diagnosis, else the first failed check's sentence, else ""."""
+    for diagnosis in result["diagnoses"]:
+        if diagnosis["bugs"]:
+            return f"{', '.join(diagnosis['bugs'])} in {diagnosis['target']}"
+    failed = [c["message"] for c in result["checks"] if c["status"] != Status.PASSED]
+    return next((message for message in failed if message), "")
 
 
 def _bugs(database: sqlite3.Connection, exercises: Sequence[str]) -> tuple[BugSummary, ...]:
@@ -112,3 +163,7 @@ def _remarks(database: sqlite3.Connection, exercises: Sequence[str]) -> list[Rem
         if exercise in exercises:
             found += [Remark(student, exercise, remark) for remark in json.loads(text)]
     return sorted(found, key=lambda remark: (remark.student, remark.exercise, remark.text))
+
+
+def _short(exercise: str) -> str:
+    return exercise.replace("exercise", "ex")

@@ -13,7 +13,7 @@ from grader.batch.summary import summarise
 from grader.cli.grade_many import chosen_exercises
 from grader.cli.progress import Progress
 from grader.course.load import find_course, load_course
-from grader.report.batch import render_summary, summary_to_json
+from grader.report.batch import render_students, render_summary, summary_to_json
 
 
 def run_batch_command(
@@ -43,18 +43,20 @@ def run_batch_command(
     finally:
         progress.finish()
     click.echo(render_summary(batch.summary, width=_width()))
-    click.echo(f"\n{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}")
+    told = f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}"
+    click.echo(told, err=True)  # the table stays the same, whenever it is printed
     return 0
 
 
-def run_report(results: Path, course: Path | None, *, as_json: bool) -> int:
+def run_report(results: Path, course: Path | None, *, students: bool, as_json: bool) -> int:
     """Print the table of a results folder."""
     folder = load_course(find_course(course))
-    summary = summarise(results, [exercise.id for exercise in folder.course.exercises])
+    summary = summarise(results, folder.course)
     if as_json:
         click.echo(json.dumps(summary_to_json(summary), indent=2, ensure_ascii=False))
     else:
-        click.echo(render_summary(summary, width=_width()))
+        render = render_students if students else render_summary
+        click.echo(render(summary, width=_width()))
     return 0
 
 
@@ -66,4 +68,4 @@ def _cores() -> int:
 
 
 def _width() -> int:
-    return max(60, min(shutil.get_terminal_size().columns, 120))
+    return max(80, shutil.get_terminal_size((120, 24)).columns)

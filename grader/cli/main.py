@@ -153,17 +153,19 @@ def batch(
 @cli.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @_COURSE
+@click.option("--students", is_flag=True, help="A line a student, in place of the class.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def report(results: Path, course: Path | None, as_json: bool) -> None:
+def report(results: Path, course: Path | None, students: bool, as_json: bool) -> None:
     r"""Show what the results of a class come to.
 
     \b
-    Example:
+    Examples:
       grade report results
+      grade report results --students
     """
     from grader.cli.batch import run_report
 
-    sys.exit(run_report(results, course, as_json=as_json))
+    sys.exit(run_report(results, course, students=students, as_json=as_json))
 
 
 @cli.command()

@@ -25,7 +25,37 @@ def render_summary(summary: Summary, *, width: int) -> str:
         lines += _table(rows)
         if more := len(summary.remarks) - len(shown):
             lines.append(f"  … and {more} more: grade report RESULTS --json has all of them")
-    return "\n".join(line if len(line) <= width else f"{line[: width - 1]}…" for line in lines)
+    return "\n".join(_cut(line, width) for line in lines)
+
+
+def render_students(summary: Summary, *, width: int) -> str:
+    """Return a line a student, the best first."""
+    columns = [len(f" {e.name}") + 1 for e in summary.exercises]
+
+    def line(student: str, cells: Sequence[str], total: str, finding: str) -> str:
+        scores = "".join(cell.rjust(w) for cell, w in zip(cells, columns, strict=True))
+        return f"{student:<{names}}{scores}  {total:>5}  {finding}".rstrip()
+
+    shown = [clean(s.student, 40) for s in summary.by_student]
+    names = max(map(len, [*shown, "points possible"]))
+    possible = [e.possible for e in summary.exercises]
+    lines = [
+        line("student", [e.name for e in summary.exercises], "total", "first finding"),
+        line("points possible", [_number(p) for p in possible], _number(sum(possible)), ""),
+    ]
+    for name, student in zip(shown, summary.by_student, strict=True):
+        scores = [student.scores[e.exercise] for e in summary.exercises]
+        cells = ["–" if score is None else _number(score) for score in scores]
+        lines.append(line(name, cells, _number(student.total), clean(student.finding, 400)))
+    return "\n".join(_cut(line, width) for line in lines)
+
+
+def _number(score: float) -> str:
+    return f"{round(score, 1):g}"
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:
