@@ -13,12 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 
+from batch import measure_batch
 from deviation import Deviation, measure_deviations
+from figures import GRADE, ROOT, Figure
 from timing import time_against
 
 from grader.course.load import load_course
@@ -27,30 +29,12 @@ from grader.execute.launch import WarmProcess
 from grader.key.cache import load_keys
 from grader.plan.records import HIDDEN, PUBLIC
 
-ROOT = Path(__file__).resolve().parent.parent
-GRADE = str(Path(sys.executable).with_name("grade"))
 _IMPORT_TORCH = (sys.executable, "-c", "import torch")
 _COMMANDS = {  # what is timed, and the greatest ratio to `import torch`
     "grade check exercise3, the reference": (("check", "3", "--submission", "solutions"), 1.3),
     "grade check exercise3, the stub": (("check", "3", "--submission", "exercises"), 1.3),
     "grade --help": (("--help",), 0.2),
 }
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure beside its target."""
-
-    name: str
-    measured: float
-    unit: str
-    target: float  # at most
-    note: str = ""
-
-    @property
-    def reached(self) -> bool:
-        """Whether the target is reached."""
-        return self.measured <= self.target
 
 
 def measure_key() -> list[Figure]:
@@ -170,16 +154,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--pairs", type=int, default=9, help="timed pairs a command (default 9)")
+    parser.add_argument("--only", help="the one part to measure, by a word of its name")
     arguments = parser.parse_args()
     figures: list[Figure] = []
     parts: list[tuple[str, Callable[[], list[Figure]]]] = [
         ("building the key", measure_key),
         ("timing commands", lambda: measure_times(max(1, arguments.pairs))),
+        ("grading classes", measure_batch),
         ("comparing references and variants with the key", measure_closeness),
     ]
     with tempfile.TemporaryDirectory(prefix="grade-bench-") as cache:
         os.environ["GRADE_CACHE"] = cache
         for what, measure in parts:
+            if arguments.only and arguments.only not in what:
+                continue
             print(f"{what} ...", file=sys.stderr)
             try:
                 figures += measure()

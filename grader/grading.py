@@ -75,8 +75,8 @@ def run_exercise(
     checks: list[CheckResult] = []
     diagnoses: list[Diagnosis] = []
     output = b""
-    for group in _groups(exercise):
-        job = _job(folder, exercise, group, standins, submission)
+    for group in target_groups(exercise):
+        job = job_of(folder, exercise, group, standins, submission)
         collected = _run(warm, job, key, group, folder, "float64")
         again = _run32(warm, job, key, group, folder, collected)
         output += collected.output
@@ -106,13 +106,13 @@ def run_exercise(
     return Run(result, answers, answers32)
 
 
-def _groups(exercise: Exercise) -> list[list[Target]]:
-    """Targets that share a child: those with stand-ins, then those with the student's own."""
+def target_groups(exercise: Exercise) -> list[list[Target]]:
+    """Return targets that share a child: those with stand-ins, then those with the student's own."""
     groups = [[t for t in exercise.targets if t.earlier == kind] for kind in ("stand-ins", "own")]
     return [group for group in groups if group]
 
 
-def _job(
+def job_of(
     folder: CourseFolder,
     exercise: Exercise,
     group: Sequence[Target],
