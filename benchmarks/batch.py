@@ -157,7 +157,5 @@ def _peak_kib(pid: int) -> int:
 
 def _seconds(command: Sequence[str]) -> float:
     begun = time.perf_counter()
-    subprocess.run(
-        command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return time.perf_counter() - begun

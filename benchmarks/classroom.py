@@ -1,4 +1,4 @@
-"""A class made up for measuring: a third correct, a third with a known bug in each file, a third stubs."""
+"""A class made up for measuring: a third right, a third with bugs, a third stubs."""
 
 from pathlib import Path
 

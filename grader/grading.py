@@ -107,7 +107,7 @@ def run_exercise(
 
 
 def target_groups(exercise: Exercise) -> list[list[Target]]:
-    """Return targets that share a child: those with stand-ins, then those with the student's own."""
+    """Return targets by child: those with stand-ins, then those with the student's own."""
     groups = [[t for t in exercise.targets if t.earlier == kind] for kind in ("stand-ins", "own")]
     return [group for group in groups if group]
 
@@ -119,6 +119,7 @@ def job_of(
     standins: Standins,
     submission: Submission,
 ) -> Job:
+    """Return what a child runs for some targets of an exercise."""
     before = folder.course.earlier(exercise)
     source = submission.source(exercise)
     own: dict[str, Units] = {}
