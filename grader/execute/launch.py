@@ -51,7 +51,7 @@ class WarmProcess:
         environment |= {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         self._control = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "grader.worker.warm"],
+            [sys.executable, "-I", "-m", "grader.worker.warm", "landlock"],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -70,7 +70,9 @@ class WarmProcess:
         try:
             request = json.dumps({"start": limits}).encode()
             socket.send_fds(self._control, [request], theirs)
-            pid = self._reply()["started"]
+            reply = self._reply()
+            if "refused" in reply: raise InternalError(reply["refused"])
+            pid = reply["started"]
         except OSError:
             for descriptor in (job, answers, output):
                 os.close(descriptor)
