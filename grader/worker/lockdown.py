@@ -8,7 +8,6 @@ join, and each is tried before the child may serve.
 import contextlib
 import ctypes
 import os
-import resource
 import socket
 import struct
 import sys
@@ -45,19 +44,26 @@ class Rules:
         return Rules(landlock.make_ruleset([*places.readable(), folder], places.DEVICES))
 
 
-def lock_down(
-    limits: Mapping[str, float], folder: str, keep: Sequence[int], rules: Rules
-) -> None:
+def become(user: int) -> None:
+    """Give up root for a user who owns nothing; raises OSError."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rules: Rules) -> None:
     """Give up everything but the descriptors `keep`; raises OSError where a wall does not hold.
 
     CPU is in seconds, data in MiB on top of what the warm process already takes.
     """
-    os.setsid()
+    if sys.platform != "win32":
+        os.setsid()
     os.chdir(folder)
     for name in set(os.environ) - set(_KEPT_VARIABLES):
         del os.environ[name]
     sys.path[:] = [entry for entry in sys.path if entry]
-    _set_limits(limits)
+    if sys.platform != "win32":
+        _set_limits(limits)
     if _LINUX:
         _drop_privileges()
     if rules.ruleset is not None:
@@ -70,6 +76,8 @@ def lock_down(
 
 
 def _set_limits(limits: Mapping[str, float]) -> None:
+    import resource  # which Windows does not have
+
     data, addresses = _mapped_bytes()
     more = int(limits["data_mib"] * 2**20)
     bounds = {

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from grader.worker import harness, strays
-from grader.worker.lockdown import Rules, lock_down
+from grader.worker.lockdown import Rules, become, lock_down
 
 _MESSAGE = 1 << 16
 _GRACE = 0.5  # seconds that a child whose answers ended may take to be gone by itself
@@ -132,12 +132,18 @@ class Warm:
 
 
 def main() -> None:
-    """Serve the socket that is standard input until it closes; the level is the one argument."""
+    """Serve the socket that is standard input until it closes.
+
+    Arguments: the level, and the user to become, "" for none.
+    """
     control = socket.socket(fileno=os.dup(0))
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     strays.adopt_orphans()
-    warm = Warm(control, sys.argv[1])
+    _, level, user = sys.argv
+    if user:
+        become(int(user))
+    warm = Warm(control, level)
     gc.collect()
     gc.freeze()  # so that a child's collections leave the shared pages alone
     control.send(b'{"ready": true}')
