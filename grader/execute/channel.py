@@ -3,9 +3,10 @@
 import contextlib
 import os
 import selectors
+import socket
 import time
 
-from grader.execute.launch import Child
+from grader.execute.launch import Child, End
 from grader.worker.wire import PREFIX, Violation, parse_header
 
 _CHUNK = 1 << 16
@@ -34,8 +35,10 @@ class Channel:
         self._received = bytearray()
         self._pending = memoryview(b"")
         self._selector = selectors.DefaultSelector()
-        for descriptor in (child.job, child.answers, child.output):
-            os.set_blocking(descriptor, False)
+        for end in (child.job, child.answers, child.output):
+            end.setblocking(False) if isinstance(end, socket.socket) else os.set_blocking(
+                end, False
+            )
         self._selector.register(child.answers, selectors.EVENT_READ)
         self._selector.register(child.output, selectors.EVENT_READ)
 
@@ -57,7 +60,7 @@ class Channel:
             if left <= 0:
                 raise Late
             for key, _ in self._selector.select(left):
-                self._serve(key.fd)
+                self._serve(key.fileobj)
 
     def close(self) -> None:
         """Take what was printed last, and forget the descriptors."""
@@ -66,10 +69,10 @@ class Channel:
                 self._read_output()
         self._selector.close()
 
-    def _serve(self, descriptor: int) -> None:
-        if descriptor == self.child.job:
+    def _serve(self, end: object) -> None:
+        if end == self.child.job:
             self._write_job()
-        elif descriptor == self.child.output:
+        elif end == self.child.output:
             self._read_output()
         else:
             self._read_answers()
@@ -89,14 +92,14 @@ class Channel:
         return header, payload
 
     def _read_answers(self) -> None:
-        data = os.read(self.child.answers, _CHUNK)
+        data = _read(self.child.answers)
         if not data:
             raise Closed
         self._received += data
 
     def _read_output(self) -> None:
         try:
-            data = os.read(self.child.output, _CHUNK)
+            data = _read(self.child.output)
         except BlockingIOError:
             return
         if not data:
@@ -108,10 +111,10 @@ class Channel:
 
     def _write_job(self) -> None:
         try:
-            count = os.write(self.child.job, self._pending[:_CHUNK])
+            count = _write(self.child.job, self._pending[:_CHUNK])
         except BlockingIOError:
             return
-        except BrokenPipeError:
+        except (BrokenPipeError, ConnectionError):
             count = len(self._pending)  # its answers will tell that it is gone
         self._pending = self._pending[count:]
         self._watch_job()
@@ -122,3 +125,11 @@ class Channel:
             self._selector.register(self.child.job, selectors.EVENT_WRITE)
         elif watched and not self._pending:
             self._selector.unregister(self.child.job)
+
+
+def _read(end: End) -> bytes:
+    return end.recv(_CHUNK) if isinstance(end, socket.socket) else os.read(end, _CHUNK)
+
+
+def _write(end: End, data: memoryview) -> int:
+    return end.send(data) if isinstance(end, socket.socket) else os.write(end, data)

@@ -1,40 +1,120 @@
-"""What a child gives up before a line of a submission runs.
+"""What a child gives up before a line of a submission runs: the one place for isolation inside.
 
-The one place for isolation: today a process of its own with limits; kernel filters join here.
+At every level: a process group of its own, an empty folder, a bare environment, no descriptor but
+its pipes, limits, and on Linux no privileges. At level `landlock` and above the kernel's walls
+join, and each is tried before the child may serve.
 """
 
+import contextlib
+import ctypes
 import os
-import resource
+import socket
+import struct
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.worker import landlock, places, seccomp
 
 _KEPT_VARIABLES = ("LANG", "PATH")
+_LINUX = sys.platform == "linux"
+_PDEATHSIG, _SET_DUMPABLE, _SIGKILL = 1, 4, 9
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION = 0x20080522
+_ADDRESSES = 2 << 30  # bytes beyond the data, for threads' stacks and what allocators reserve
+_STACK = 8 << 20
 
 
-def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int]) -> None:
-    """Lead a process group of one's own, bounded by `limits`, in an empty folder.
+@dataclass(frozen=True)
+class Rules:
+    """What the warm process prepares once for all of its children."""
 
-    `keep` are the descriptors that stay open. CPU is in seconds, data in MiB on top of what
-    the warm process already takes.
+    ruleset: int | None  # Landlock's descriptor; None at level `process`
+
+    @staticmethod
+    def prepare(level: str, folder: str) -> "Rules":
+        """Make the rules of a level; raises OSError where the kernel does not have them.
+
+        `folder` is the empty one in which children find themselves.
+        """
+        if level == "process":
+            return Rules(None)
+        if not seccomp.supported():
+            raise OSError("this kernel has no seccomp filter, or the processor is unknown")
+        return Rules(landlock.make_ruleset([*places.readable(), folder], places.DEVICES))
+
+
+def become(user: int) -> None:
+    """Give up root for a user who owns nothing; raises OSError."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rules: Rules) -> None:
+    """Give up everything but the descriptors `keep`; raises OSError where a wall does not hold.
+
+    CPU is in seconds, data in MiB on top of what the warm process already takes.
     """
-    os.setsid()
+    if sys.platform != "win32":
+        os.setsid()
     os.chdir(folder)
     for name in set(os.environ) - set(_KEPT_VARIABLES):
         del os.environ[name]
-    _close_all_but(keep)
     sys.path[:] = [entry for entry in sys.path if entry]
-    cpu = int(limits["cpu_seconds"])
+    if sys.platform != "win32":
+        _set_limits(limits)
+    if _LINUX:
+        _drop_privileges()
+    if rules.ruleset is not None:
+        landlock.restrict(rules.ruleset)
+        _close_all_but(keep)
+        seccomp.install(seccomp.make_filter(os.getpid()))
+        _try_the_walls()
+    else:
+        _close_all_but(keep)
+
+
+def _set_limits(limits: Mapping[str, float]) -> None:
+    import resource  # which Windows does not have
+
+    data, addresses = _mapped_bytes()
+    more = int(limits["data_mib"] * 2**20)
     bounds = {
-        resource.RLIMIT_CPU: cpu,
-        resource.RLIMIT_DATA: _data_bytes() + int(limits["data_mib"] * 2**20),
+        resource.RLIMIT_CPU: int(limits["cpu_seconds"]),
+        resource.RLIMIT_DATA: data + more,
+        resource.RLIMIT_AS: addresses + more + _ADDRESSES,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: int(limits["open_files"]),
         resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_STACK: _STACK,
     }
     for kind, bound in bounds.items():
         _, hard = resource.getrlimit(kind)
         bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
         resource.setrlimit(kind, (bound, bound))
+
+
+def _drop_privileges() -> None:
+    """Die with the warm process, hide from others' debuggers, and give up what root may do."""
+    landlock.prctl(_PDEATHSIG, _SIGKILL)
+    landlock.prctl(_SET_DUMPABLE, 0)
+    number = _CAPSET.get(os.uname().machine)
+    if os.geteuid() == 0 and number is not None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+        if libc.syscall(ctypes.c_long(number), header, bytes(24)):
+            raise OSError(ctypes.get_errno(), "capabilities could not be given up")
+
+
+def _try_the_walls() -> None:
+    """Do what must fail; raises OSError where it does not."""
+    with contextlib.suppress(PermissionError):
+        os.close(os.open("/", os.O_RDONLY))
+        raise OSError("Landlock did not take: files can be read")
+    with contextlib.suppress(PermissionError):
+        socket.socket().close()
+        raise OSError("seccomp did not take: sockets can be made")
 
 
 def _close_all_but(keep: Sequence[int]) -> None:
@@ -44,11 +124,11 @@ def _close_all_but(keep: Sequence[int]) -> None:
             os.closerange(low + 1, high)
 
 
-def _data_bytes() -> int:
-    """Bytes of private writable memory that this process has mapped already."""
+def _mapped_bytes() -> tuple[int, int]:
+    """Return the private writable memory, and all addresses, that this process has mapped."""
     try:
         with open("/proc/self/status") as status:
             fields = dict(line.split(":", 1) for line in status)
-        return int(fields["VmData"].split()[0]) * 1024
+        return int(fields["VmData"].split()[0]) * 1024, int(fields["VmSize"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
-        return 1 << 32
+        return 1 << 32, 1 << 36

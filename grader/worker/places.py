@@ -1,0 +1,67 @@
+"""What of the disk Python, torch and what is installed beside them need to be read."""
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+_SYSTEM = (
+    "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib64", "/usr/local/lib",
+    "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/sys/devices/system/cpu",
+    "/proc/cpuinfo",
+)  # fmt: skip
+_SITES = ("site-packages", "dist-packages")
+DEVICES = ("/dev/null",)  # may be written, too
+_SOURCES = ("/dev/urandom", "/dev/random", "/dev/zero")
+
+
+def readable() -> list[str]:
+    """Return files and folders, none of them inside another, that a submission may read.
+
+    Of the folders that Python imports from, only libraries' own count: a course or a checkout that
+    somebody put on the path is not among them.
+    """
+    return [*_outermost(_existing([*_SYSTEM, *libraries()])), *_SOURCES]
+
+
+def libraries() -> list[str]:
+    """Return the folders of Python's own library and of installed packages."""
+    paths = sysconfig.get_paths()
+    found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    found += [entry for entry in sys.path if os.path.basename(entry) in _SITES]
+    found += site.getsitepackages()
+    # libpython, and shared libraries of an environment such as conda's
+    found += [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]
+    return found
+
+
+def interpreter() -> list[str]:
+    """Return what starting this Python needs beside the libraries, each link on the way too."""
+    found = [os.path.join(sys.prefix, "pyvenv.cfg")]
+    at = sys.executable
+    for _ in range(16):
+        found.append(at)
+        if not os.path.islink(at):
+            break
+        at = os.path.join(os.path.dirname(at), os.readlink(at))
+    return [*_existing(found), os.path.realpath(sys.executable)]
+
+
+def own_code() -> list[str]:
+    """Return the files of grader that a worker imports: none of them knows an answer."""
+    worker = Path(__file__).resolve().parent
+    return [str(worker), str(worker.parent / "__init__.py")]
+
+
+def _existing(paths: Iterable[str]) -> list[str]:
+    return [path for path in dict.fromkeys(paths) if os.path.exists(path)]
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    kept: list[str] = []
+    for path in sorted(paths):
+        if not any(path.startswith(f"{one}/") for one in kept):
+            kept.append(path)
+    return kept
