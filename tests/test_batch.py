@@ -27,6 +27,8 @@ from grader.batch.read import read_entry
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
+from grader.execute import isolation
+from grader.execute.isolation import Level
 
 COURSE = TESTS / "courses" / "statistics"
 FIRST, SECOND = "exercise1_columns.py", "exercise2_average.py"
@@ -328,6 +330,17 @@ def test_batch_refuses_results_of_another_kind(
 def test_batch_refuses_results_among_the_submissions(three: Path, statistics: CourseFolder) -> None:
     with pytest.raises(UsageError, match="lies inside of the submissions"):
         batch(statistics, three, three / "results")
+
+
+def test_batch_refuses_a_machine_without_walls_unless_told(
+    three: Path, tmp_path: Path, statistics: CourseFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = isolation.Isolation(Level.PROCESS, ())
+    monkeypatch.setattr(isolation, "probe", lambda: bare)
+    with pytest.raises(UsageError, match=r"at level process, not landlock.*--isolation process"):
+        batch(statistics, three, tmp_path / "results")
+    done = batch(statistics, three, tmp_path / "results", isolation=Level.PROCESS)
+    assert (done.isolation, done.graded) == (Level.PROCESS, 3)
 
 
 def test_batch_reports_a_place_that_cannot_be_written(

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from grader.batch.entries import Entry, find_entries
-from grader.batch.pool import Lost, Pool
+from grader.batch.pool import Begin, Lost, Pool
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import Graded, Unit, grade_unit
@@ -15,6 +15,7 @@ from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
 from grader.engine import open_engine
 from grader.errors import InternalError, UsageError
+from grader.execute.isolation import Level, choose, require
 from grader.execute.launch import WarmProcess
 from grader.key.cache import PUBLIC_SECRET, Keys, build_missing_pairs, load_keys
 from grader.key.secret import hidden_secret
@@ -31,6 +32,7 @@ class BatchRequest:
     results: Path
     jobs: int
     hidden: bool = True
+    isolation: Level | None = None  # the best there is, and not below landlock, where None
     force: bool = False  # grade again what is unchanged
 
 
@@ -38,6 +40,7 @@ class BatchRequest:
 class Batch:
     """What a batch did."""
 
+    isolation: Level
     graded: int  # submissions of which something was graded now
     unchanged: int
     summary: Summary  # of all results in the folder
@@ -53,6 +56,7 @@ def run_batch(
 
     `expect` hears how many steps are to come, `advance` hears of each.
     """
+    level = _choose_level(request.isolation)
     entries = find_entries(request.submissions, request.folder.course)
     _refuse_inside(request)
     split = HIDDEN if request.hidden else PUBLIC
@@ -61,11 +65,22 @@ def run_batch(
         keys = _prepare_keys(request, split, expect, advance)
         known = {} if request.force else results.digests()
         expect(len(entries))
-        graded = _grade_all(request, entries, known, keys.digest, results, advance)
+        begin = partial(
+            _grader, request.folder.root, tuple(keys.keys), request.hidden, keys.digest, level
+        )
+        graded = _grade_all(request, entries, known, begin, results, keys.digest, advance)
         summary = summarise(request.results, request.folder.course)
     finally:
         results.close()
-    return Batch(graded, len(entries) - graded, summary)
+    return Batch(level, graded, len(entries) - graded, summary)
+
+
+def _choose_level(wanted: Level | None) -> Level:
+    """Return the level to grade at; raises UsageError where it is too low and not asked for."""
+    found = choose(wanted)
+    if wanted is None:
+        require(found, Level.LANDLOCK)
+    return found.level
 
 
 def _refuse_inside(request: BatchRequest) -> None:
@@ -101,13 +116,13 @@ def _grade_all(
     request: BatchRequest,
     entries: Sequence[Entry],
     known: dict[str, dict[str, str]],
-    digest: str,
+    begin: Begin[Unit, Graded],
     results: Results,
+    digest: str,
     advance: Callable[[str], None],
 ) -> int:
     ids = tuple(exercise.id for exercise in request.exercises)
     units = (Unit(entry, ids, known.get(entry.student, {})) for entry in entries)
-    begin = partial(_grader, request.folder.root, ids, request.hidden, digest)
     pool: Pool[Unit, Graded] = Pool(begin, min(request.jobs, len(entries)))
     graded = 0
     try:
@@ -125,10 +140,10 @@ def _grade_all(
 
 @contextlib.contextmanager
 def _grader(
-    root: Path, exercises: Sequence[str], hidden: bool, digest: str
+    root: Path, exercises: Sequence[str], hidden: bool, digest: str, level: Level
 ) -> Iterator[Callable[[Unit], Graded]]:
     """Give what grades units, in a process of its own."""
-    warm = WarmProcess()
+    warm = WarmProcess(level)
     try:
         folder = load_course(root)
         wanted = [folder.course.exercise(e) for e in exercises]

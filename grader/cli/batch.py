@@ -13,6 +13,7 @@ from grader.batch.summary import summarise
 from grader.cli.grade_many import chosen_exercises
 from grader.cli.progress import Progress
 from grader.course.load import find_course, load_course
+from grader.execute.isolation import Level
 from grader.report.batch import render_students, render_summary, summary_to_json
 
 
@@ -23,6 +24,7 @@ def run_batch_command(
     only: Sequence[str],
     jobs: int | None,
     *,
+    isolation: str | None,
     public: bool,
     force: bool,
 ) -> int:
@@ -35,6 +37,7 @@ def run_batch_command(
         results,
         jobs or _cores(),
         hidden=not public,
+        isolation=Level(isolation) if isolation else None,
         force=force,
     )
     progress = Progress(rate_of="students")
@@ -43,7 +46,10 @@ def run_batch_command(
     finally:
         progress.finish()
     click.echo(render_summary(batch.summary, width=_width()))
-    told = f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}"
+    told = (
+        f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
+        f"isolation: {batch.isolation}"
+    )
     click.echo(told, err=True)  # the table stays the same, whenever it is printed
     return 0
 

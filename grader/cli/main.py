@@ -125,6 +125,11 @@ def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path 
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["full", "landlock", "process"]),
+    help="The level to isolate submissions at; else the best there is, and not below landlock.",
+)
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
 def batch(
     submissions: Path,
@@ -133,6 +138,7 @@ def batch(
     only: tuple[str, ...],
     jobs: int | None,
     public: bool,
+    isolation: str | None,
     force: bool,
 ) -> None:
     r"""Grade a class: a folder with one folder, zip, .py file or notebook a student.
@@ -146,7 +152,16 @@ def batch(
     from grader.cli.batch import run_batch_command
 
     sys.exit(
-        run_batch_command(submissions, results, course, only, jobs, public=public, force=force)
+        run_batch_command(
+            submissions,
+            results,
+            course,
+            only,
+            jobs,
+            isolation=isolation,
+            public=public,
+            force=force,
+        )
     )
 
 
