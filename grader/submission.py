@@ -112,8 +112,8 @@ def read_source(path: Path, limit: int) -> Source:
     """Read one file, once; whatever is wrong with it becomes the source's `problem`."""
     name = path.name
     try:
-        data = _read_regular(path, limit)
-    except _Refused as refused:
+        data = read_regular(path, limit)
+    except Refused as refused:
         return Source(name, problem=f"{name} {refused}", next_step=refused.next_step)
     if path.suffix == ".ipynb":
         return _read_notebook(name, data)
@@ -136,7 +136,7 @@ def read_source(path: Path, limit: int) -> Source:
     return Source(name, units=((name, _newlines(text)),))
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """A file that is not read; the text completes "exercise1.py ..."."""
 
     def __init__(self, what: str, next_step: str) -> None:
@@ -144,32 +144,32 @@ class _Refused(Exception):
         self.next_step = next_step
 
 
-def _read_regular(path: Path, limit: int) -> bytes:
+def read_regular(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes without following a link."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if path.is_symlink():
-            raise _Refused("is a link, not a file", "hand in the file itself")
+            raise Refused("is a link, not a file", "hand in the file itself")
         descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
     except IsADirectoryError:
-        raise _Refused("is a folder, not a file", "put the file itself in its place") from None
+        raise Refused("is a folder, not a file", "put the file itself in its place") from None
     except OSError as error:
         if path.is_dir():
-            raise _Refused("is a folder, not a file", "put the file in its place") from None
-        raise _Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
+            raise Refused("is a folder, not a file", "put the file in its place") from None
+        raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
-            raise _Refused("is a folder, not a file", "put the file itself in its place")
+            raise Refused("is a folder, not a file", "put the file itself in its place")
         if not stat.S_ISREG(mode):
-            raise _Refused("is no ordinary file", "hand in the file itself")
+            raise Refused("is no ordinary file", "hand in the file itself")
         data = b""
         while len(data) <= limit and (more := os.read(descriptor, limit + 1 - len(data))):
             data += more
     finally:
         os.close(descriptor)
     if len(data) > limit:
-        raise _Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
+        raise Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
     return data
 
 

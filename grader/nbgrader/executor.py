@@ -5,7 +5,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode, v4
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from traitlets import Bool, Enum
@@ -68,10 +67,10 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
-    """Writes diagnoses as automatic comments, and what a person should grade; after SaveAutoGrades."""
+    """Saves diagnoses as automatic comments, and what a person should grade."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Save what the executor found beside the points."""
+        """Save what the executor found beside the points; SaveAutoGrades came before."""
         filled = resources.get(_FILLED)
         if isinstance(filled, Filled):
             place = resources["nbgrader"]
@@ -95,7 +94,7 @@ def _exercise_of(notebook: str, folder: Path) -> Exercise | None:
 
 
 def _course_directory(part: Any) -> Any:
-    """nbgrader's course directory, from the converter that this preprocessor belongs to."""
+    """Nbgrader's course directory, from the converter that this preprocessor belongs to."""
     while part is not None:
         if getattr(part, "coursedir", None) is not None:
             return part.coursedir

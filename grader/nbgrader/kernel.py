@@ -1,4 +1,4 @@
-"""The test cell in a student's own kernel: reads the session's cells, grades, shows, returns points.
+"""The test cell in a student's own kernel: grades the session's cells, and returns points.
 
 nbgrader reads points from the cell's outputs, and gives full marks where it finds none and none
 where anything stands on standard error. So a test cell always ends in a number from 0 to its

@@ -160,8 +160,9 @@ def _picture(picture: Picture) -> str:
     both = np.concatenate([picture.expected.ravel(), picture.actual.ravel()])
     finite = both[np.isfinite(both)]
     reach = float(np.abs(finite).max()) if finite.size else 1.0
+    beside = '<div style="display:inline-block;margin-right:1.5em">'
     maps = "".join(
-        f'<div style="display:inline-block;margin-right:1.5em">{label}<br>{_heat_map(m, reach)}</div>'
+        f"{beside}{label}<br>{_heat_map(m, reach)}</div>"
         for label, m in (("expected", picture.expected), ("yours", picture.actual))
     )
     return f'<div style="margin-top:.5em">{_safe(picture.title)}</div><div>{maps}</div>'
@@ -170,9 +171,10 @@ def _picture(picture: Picture) -> str:
 def _heat_map(matrix: Array, reach: float) -> str:
     """Squares from blue (-reach) over white to red (+reach); grey where there is no number."""
     rows, columns = matrix.shape
+    values = matrix.astype(float)
     squares = "".join(
         f'<rect x="{_CELL * j}" y="{_CELL * i}" width="{_CELL}" height="{_CELL}" '
-        f'fill="{_colour(float(matrix[i, j]), reach)}"><title>{float(matrix[i, j]):.4g}</title></rect>'
+        f'fill="{_colour(values[i, j], reach)}"><title>{values[i, j]:.4g}</title></rect>'
         for i in range(rows)
         for j in range(columns)
     )

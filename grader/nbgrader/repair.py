@@ -55,7 +55,9 @@ def _restore_marks(notebook: Any, sheet: Sheet) -> list[str]:
         if cell.cell_type != known.cell_type:
             notes.append(f"the cell {known.grade_id} was of type {cell.cell_type}")
             _retype(cell, known.cell_type)
-        told = [key for key in ("grade", "solution", "locked", "points") if _differs(cell, known, key)]
+        told = [
+            key for key in ("grade", "solution", "locked", "points") if _differs(cell, known, key)
+        ]
         if told:
             notes.append(f"the cell {known.grade_id} had changed marks: {', '.join(told)}")
         cell.metadata["nbgrader"] = NotebookNode(known.marks())
@@ -63,7 +65,8 @@ def _restore_marks(notebook: Any, sheet: Sheet) -> list[str]:
 
 
 def _differs(cell: Any, known: KnownCell, key: str) -> bool:
-    return marks(cell).get(key, known.marks().get(key)) != known.marks().get(key)
+    was = known.marks().get(key)
+    return bool(marks(cell).get(key, was) != was)
 
 
 def _retype(cell: Any, cell_type: str) -> None:

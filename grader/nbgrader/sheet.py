@@ -19,6 +19,11 @@ class KnownCell:
     task: bool
     max_score: float  # 0 where the cell has no points
 
+    @property
+    def name(self) -> str:
+        """The grade id, as nbgrader's gradebook calls it."""
+        return self.grade_id
+
     def marks(self) -> dict[str, Any]:
         """Return the nbgrader metadata that the cell was released with."""
         found: dict[str, Any] = {

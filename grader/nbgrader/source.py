@@ -4,7 +4,7 @@ from typing import Any
 
 from grader.course.derive import BEGIN
 from grader.course.models import Exercise
-from grader.errors import CourseError, UsageError
+from grader.errors import CourseError
 from grader.nbgrader.cells import (
     SCHEMA,
     SETUP,
@@ -17,7 +17,6 @@ from grader.nbgrader.cells import (
 )
 from grader.nbgrader.render import TITLES
 
-MISSING = "nbgrader is not installed: pip install 'grader[nbgrader]'"
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -27,11 +26,9 @@ def source_notebook(exercise: Exercise, solution: str) -> str:
     Every id follows from the exercise and the names that it defines, so a second run changes
     nothing. Raises CourseError where the solution's marked cells cannot be told apart.
     """
-    try:
-        import jupytext
-        import nbformat
-    except ImportError:
-        raise UsageError(MISSING) from None
+    import jupytext
+    import nbformat
+
     lesson = jupytext.reads(solution, fmt="py:percent")
     cells = [_setup(exercise)]
     texts = 0

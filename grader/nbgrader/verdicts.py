@@ -101,5 +101,3 @@ def _read(exercise: Exercise, sources: Mapping[str, Source], engine: Engine) -> 
     if all(target.earlier != "own" for target in exercise.targets):
         return ()
     return tuple(sources[e.id] for e in engine.folder.course.earlier(exercise))
-
-
