@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
-_BREAKS = ("\t", "\r", "\n")
 
 
 class Format(StrEnum):
@@ -159,6 +158,6 @@ def _cell(value: object) -> object:
     """Return a number as it is, and text so that no spreadsheet takes it for a formula."""
     if isinstance(value, int | float):
         return f"{round(value, 4):.12g}"
-    text = "".join(c if c.isprintable() or c in _BREAKS else " " for c in str(value))
-    dangerous = text.lstrip().startswith(_FORMULA) or text.startswith(_BREAKS)
-    return f"'{text}" if dangerous else text
+    lines = str(value).splitlines()
+    text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

@@ -61,7 +61,7 @@ def autograde(request: Request, warm: WarmProcess, progress: Progress) -> Outcom
     A student's grades are written before the autograded folder appears, and the folder tells that
     the student is done: a run that was stopped goes on where it was.
     """
-    app = _open_app(request.directory)
+    app = open_app(request.directory)
     folder = course_near(request.directory)
     converter = Autograde(coursedir=app.coursedir, parent=app)
     with open_gradebook(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
@@ -97,7 +97,7 @@ def _grade_all(grader: StudentGrader, handins: Iterator[Any]) -> Iterator[Graded
     return map(grader.grade, handins)
 
 
-def _open_app(directory: Path) -> Any:
+def open_app(directory: Path) -> Any:
     """Read nbgrader's configuration for a directory, as nbgrader does."""
     if not (directory / "nbgrader_config.py").is_file():
         raise UsageError(f"{directory} has no nbgrader_config.py: run grade nbgrader init there")

@@ -11,6 +11,7 @@ from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbformat.reader import NotJSONError
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     NbGraderPreprocessor,
@@ -21,6 +22,7 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets.config import Config
 
+from grader.compare.outcomes import clean
 from grader.course.models import Exercise
 from grader.errors import GraderError
 from grader.nbgrader.cells import marks
@@ -92,8 +94,15 @@ class StudentGrader:
         except GraderError:
             raise  # our own fault
         except Exception as error:  # noqa: BLE001 - hostile notebooks; nbgrader raises many kinds
-            said = f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"
-            return GradedNotebook(name, problem=f"{name}.ipynb cannot be graded: {said[:200]}")
+            return GradedNotebook(name, problem=f"{name}.ipynb cannot be graded: {_said(error)}")
+
+
+def _said(error: Exception) -> str:
+    """Say in one line why a notebook could not be graded."""
+    if isinstance(error, NotJSONError | UnicodeDecodeError):
+        return "it is not valid JSON"
+    lines = str(error).strip().splitlines()
+    return clean(f"{type(error).__name__}: {lines[0] if lines else ''}", 160)
 
 
 class _Passes:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from grader.course.models import Exercise
@@ -11,6 +12,7 @@ from grader.submission import neutralize_magics
 
 Unit = tuple[str, str]  # label that messages show, source text
 SCHEMA = 3  # of nbgrader's cell metadata
+_PLACES = Decimal("0.000001")  # of a score that nbgrader reads
 SETUP = "%load_ext grader.nbgrader"
 
 
@@ -163,5 +165,5 @@ def defined_names(source: str) -> list[str]:
 
 
 def points_text(score: float) -> str:
-    """Return a score as nbgrader reads it: a plain number with at most four decimals."""
-    return f"{round(score, 4):.12g}"
+    """Return a score as nbgrader reads it: a plain number, never rounded up above the maximum."""
+    return f"{Decimal(repr(score)).quantize(_PLACES, ROUND_DOWN).normalize():f}"
