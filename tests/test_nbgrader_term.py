@@ -1,8 +1,15 @@
 """A term with nbgrader, on a fresh directory: init, generate, hand in, grade, feedback, export."""
 
+import contextlib
 import json
 import os
+import re
 import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +27,7 @@ from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
 from grader.export import Format, export_rows
 from grader.nbgrader.autograde import Outcome, Request, autograde, open_app
+from grader.nbgrader.cells import kind_points
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.scores import read_scores
 
@@ -273,6 +281,70 @@ def test_hidden_cases_give_no_value_away(term: Term) -> None:
     assert "<i>case:" not in text
     assert "yours" not in text  # no heat map
     term.grade(force=True, student="wrong02")
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium: apt install chromium")
+
+
+def seen_in_browser(url: str, tmp_path: Path) -> str:
+    """The page as a headless browser has it, after its scripts ran."""
+    profile = f"--user-data-dir={tmp_path / 'browser'}"
+    root = ["--no-sandbox"] if os.getuid() == 0 else []  # chromium refuses its sandbox to root
+    quiet = ["--headless", "--disable-gpu", "--virtual-time-budget=15000"]
+    command = [str(BROWSER), *quiet, *root, profile, "--dump-dom", url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture
+def formgrader(term: Term, tmp_path: Path) -> Iterator[str]:
+    """A Jupyter server with formgrader in the term's directory; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser"]
+    command += [
+        f"--ServerApp.port={port}",
+        "--IdentityProvider.token=",
+        "--ServerApp.port_retries=0",
+    ]
+    command += ["--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=True"]
+    places = {"JUPYTER_RUNTIME_DIR": str(tmp_path), "JUPYTER_CONFIG_DIR": str(tmp_path)}
+    environment = {**os.environ, **made.places(), **places}
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            command, cwd=term.directory, env=environment, stdout=log, stderr=log
+        )
+    address = f"http://127.0.0.1:{port}/formgrader"
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=30):
+                break
+            assert server.poll() is None, (tmp_path / "log").read_text()[-2000:]
+            time.sleep(0.1)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@needs_browser
+def test_formgrader_shows_the_scores(term: Term, formgrader: str, tmp_path: Path) -> None:
+    page = seen_in_browser(f"{formgrader}/manage_submissions/{NAME}", tmp_path)
+    text = re.sub(r"<[^>]*>", " ", page)
+    with term.gradebook() as gradebook:
+        submission = gradebook.find_submission(NAME, "wrong02")
+        shown = f"{round(submission.score, 2):g} / {submission.max_score:g}"
+    assert re.search(rf"wrong02 .{{1,80}} graded\s+{re.escape(shown)}", " ".join(text.split()))
+
+
+@needs_browser
+def test_feedback_page_shows_its_pictures(term: Term, tmp_path: Path) -> None:
+    assert nbgrader_api(term.directory).generate_feedback(NAME, "wrong02")["success"]
+    path = term.directory / f"feedback/wrong02/{NAME}/exercise2.html"
+    page = seen_in_browser(path.as_uri(), tmp_path)
+    assert page.count('role="img"') >= len(kind_points(load_course(COURSE).course.exercises[1]))
 
 
 @pytest.mark.parametrize("to", list(Format))

@@ -166,4 +166,4 @@ def defined_names(source: str) -> list[str]:
 
 def points_text(score: float) -> str:
     """Return a score as nbgrader reads it: a plain number, never rounded up above the maximum."""
-    return f"{Decimal(repr(score)).quantize(_PLACES, ROUND_DOWN).normalize():f}"
+    return f"{Decimal(repr(float(score))).quantize(_PLACES, ROUND_DOWN).normalize():f}"

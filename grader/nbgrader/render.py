@@ -26,7 +26,7 @@ _MARKS = {
     Status.TIMEOUT: ("⧖", "#cf222e"),
     Status.ERROR: ("!", "#8250df"),
 }
-_WIDTH = 84  # columns of the text, which nbgrader's validator cuts at 87
+_WIDTH = 82  # columns of the text: nbgrader's validator indents it and cuts at 87
 _SHOWN = 4  # different failures of a cell
 _CELL = 14  # pixels of a heat map's square
 
