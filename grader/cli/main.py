@@ -198,6 +198,88 @@ def derive(course: Path | None, only_check: bool) -> None:
     sys.exit(run_derive(course, only_check=only_check))
 
 
+@cli.group("nbgrader", cls=_Suggesting)
+def nbgrader_group() -> None:
+    r"""Run the course with nbgrader (for instructors).
+
+    \b
+    Example:
+      grade nbgrader init autumn
+    """
+
+
+@nbgrader_group.command("init")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@_COURSE
+@click.option("--assignment", default="", help="The assignment's name; else from the title.")
+def nbgrader_init(directory: Path, course: Path | None, assignment: str) -> None:
+    r"""Make DIRECTORY a course directory of nbgrader's, or update it.
+
+    What you changed there is kept; what the course changed too is named.
+
+    \b
+    Example:
+      grade nbgrader init autumn
+    """
+    from grader.cli.nbgrader import run_init
+
+    sys.exit(run_init(directory, course, assignment))
+
+
+@nbgrader_group.command("autograde")
+@click.argument("assignment")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=".",
+    help="The folder with nbgrader_config.py; else this one.",
+)
+@click.option("--student", default="", help="Grade one student's submission.")
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
+@click.option("--public", is_flag=True, help="Use the public cases in place of the hidden ones.")
+def nbgrader_autograde(
+    assignment: str, directory: Path, student: str, force: bool, public: bool
+) -> None:
+    r"""Grade a whole class into nbgrader's gradebook, fast and in the sandbox.
+
+    \b
+    Example:
+      grade nbgrader autograde transformers
+    """
+    from grader.cli.nbgrader import run_autograde
+
+    sys.exit(run_autograde(directory, assignment, student, force=force, public=public))
+
+
+@cli.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "to",
+    type=click.Choice(["csv", "canvas", "moodle", "gradescope"]),
+    default="csv",
+    help="Where the scores go.",
+)
+@click.option("--assignment", default="", help="Which assignment, where there are several.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file to write; for Gradescope a folder.",
+)
+def export(source: Path, to: str, assignment: str, output: Path) -> None:
+    r"""Write the scores of a gradebook for another system.
+
+    \b
+    Example:
+      grade export gradebook.db --format canvas -o canvas.csv
+    """
+    from grader.cli.export import run_export
+
+    sys.exit(run_export(source, assignment, to, output))
+
+
 def main() -> None:
     """Run the program; every error is one line on standard error."""
     try:

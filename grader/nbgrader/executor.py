@@ -1,0 +1,111 @@
+"""The executor: fills test cells from grader's sandbox in place of nbgrader's kernel."""
+
+import atexit
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from traitlets import Bool, Enum
+
+from grader.course.models import Exercise
+from grader.engine import open_engine
+from grader.errors import UsageError
+from grader.execute.launch import WarmProcess
+from grader.nbgrader.fill import Filled, fill_notebook
+from grader.nbgrader.place import course_near
+from grader.nbgrader.verdicts import NotebookGrader
+from grader.submission import Source, read_submission
+
+_FILLED = "grader"  # the key in nbconvert's resources
+
+
+class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
+    """Grades the notebooks of the course in grader's sandbox; starts no kernel for them."""
+
+    hidden = Bool(True, help="Grade on the hidden cases; else on the public ones.").tag(config=True)
+    other_notebooks = Enum(
+        ("kernel", "refuse"),
+        default_value="kernel",
+        help="What to do with notebooks that are no exercise of the course: run them in nbgrader's "
+        "own kernel, without a sandbox, or refuse them.",
+    ).tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Fill the outputs of the test cells."""
+        place = resources["nbgrader"]
+        folder = Path(resources["metadata"]["path"]).resolve()
+        exercise = _exercise_of(place["notebook"], folder)
+        if exercise is None:
+            return self._run_other(nb, resources)
+        beside = self._submitted(place, folder)
+        grader = _grader(str(course_near(folder).root), self.hidden)
+        filled = fill_notebook(nb, exercise, grader, beside)
+        resources[_FILLED] = filled
+        return nb, resources
+
+    def _run_other(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        name = resources["nbgrader"]["notebook"]
+        if self.other_notebooks == "refuse":
+            raise UsageError(f"{name}.ipynb is no exercise of the course")
+        self.log.warning("%s is no exercise of the course: it runs in a kernel", name)
+        found: tuple[Any, Any] = Execute(parent=self.parent)(nb, resources)
+        return found
+
+    def _submitted(self, place: Any, folder: Path) -> dict[str, Source]:
+        """The other exercises, as they were handed in."""
+        course = course_near(folder).course
+        directory = _course_directory(self)
+        if directory is not None:
+            path = directory.format_path(
+                directory.submitted_directory, place["student"], place["assignment"]
+            )
+            folder = Path(directory.root, path)
+        limit = course.limits.source_kib * 1024
+        return dict(read_submission(folder, course, list(course.exercises), limit).sources)
+
+
+class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
+    """Saves diagnoses as automatic comments, and what a person should grade."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Save what the executor found beside the points; SaveAutoGrades came before."""
+        filled = resources.get(_FILLED)
+        if isinstance(filled, Filled):
+            place = resources["nbgrader"]
+            where = (place["notebook"], place["assignment"], place["student"])
+            with Gradebook(place["db_url"]) as gradebook:
+                for grade_id, text in filled.comments.items():
+                    gradebook.find_comment(grade_id, *where).auto_comment = text
+                for grade_id in filled.manual:
+                    grade = gradebook.find_grade(grade_id, *where)
+                    grade.auto_score, grade.needs_manual_grade = None, True
+                gradebook.db.commit()
+        return nb, resources
+
+
+def _exercise_of(notebook: str, folder: Path) -> Exercise | None:
+    try:
+        exercises = course_near(folder).course.exercises
+    except UsageError:
+        return None
+    return next((e for e in exercises if notebook in (e.id, e.stem)), None)
+
+
+def _course_directory(part: Any) -> Any:
+    """Nbgrader's course directory, from the converter that this preprocessor belongs to."""
+    while part is not None:
+        if getattr(part, "coursedir", None) is not None:
+            return part.coursedir
+        part = part.parent
+    return None
+
+
+@lru_cache(maxsize=2)
+def _grader(root: str, hidden: bool) -> NotebookGrader:
+    """Return one grader for all notebooks of this process; raises GraderError."""
+    folder = course_near(Path(root))
+    warm = WarmProcess()
+    atexit.register(warm.close)
+    return NotebookGrader(open_engine(folder, folder.course.exercises, warm, hidden=hidden))

@@ -1,0 +1,225 @@
+"""A made-up class that hands in notebooks: good, wrong, late, damaged and hostile ones."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbgrader
+import yaml
+
+Notebook = dict[str, Any]
+Folder = dict[str, Notebook]  # by the notebook's name
+
+
+# for a course without a catalogue; what does not stand in a notebook changes nothing
+_MISTAKES = [
+    ("exercise2", "(1 - keep) * row", "keep * row"),
+    ("exercise1", "(variance + eps).sqrt()", "(variance.sqrt() + eps)"),
+]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a made-up student works from."""
+
+    release: Folder
+    solved: Folder
+    bugs: list[tuple[str, str, str]]  # notebook, old and new text of a known mistake
+
+
+def open_desk(course: Path, directory: Path, assignment: str) -> Desk:
+    """Read releases and solutions of an assignment, and the course's known mistakes."""
+    release = _read(directory / "release" / assignment)
+    source = _read(directory / "source" / assignment)
+    solved = {name: _solved(notebook, source[name]) for name, notebook in release.items()}
+    return Desk(release, solved, [*_bugs(course, solved), *_MISTAKES])
+
+
+def places() -> dict[str, str]:
+    """Variables with which nbgrader finds alembic, which it starts as a program, and its pages."""
+    prefix = Path(nbgrader.__file__).parents[4]  # activating the environment does the same
+    path = os.pathsep.join([str(prefix / "bin"), os.environ["PATH"]])
+    return {"PATH": path, "JUPYTER_PATH": str(prefix / "share/jupyter")}
+
+
+def _read(folder: Path) -> Folder:
+    return {p.stem: json.loads(p.read_text("utf-8")) for p in sorted(folder.glob("*.ipynb"))}
+
+
+def _solved(release: Notebook, source: Notebook) -> Notebook:
+    """A release with the reference's code in the solution cells."""
+    code = {grade_id(cell): cell["source"] for cell in source["cells"]}
+    done = deepcopy(release)
+    for cell in done["cells"]:
+        if mark(cell, "solution"):
+            cell["source"] = [line for line in code[grade_id(cell)] if "###" not in line]
+    return done
+
+
+def _bugs(course: Path, solved: Folder) -> Iterator[tuple[str, str, str]]:
+    for name, notebook in solved.items():
+        path = course / "solutions/bugs" / f"{name}.yml"
+        if not path.is_file():
+            continue
+        for bug in yaml.safe_load(path.read_text("utf-8")):
+            changes = bug.get("change", [])
+            if len(changes) == 1 and changes[0]["old"] in text_of(notebook):
+                yield name, changes[0]["old"], changes[0]["new"]
+
+
+def text_of(notebook: Notebook) -> str:
+    return "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+
+
+def grade_id(cell: dict[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def mark(cell: dict[str, Any], key: str) -> Any:
+    return cell["metadata"].get("nbgrader", {}).get(key)
+
+
+def first(notebook: Notebook, key: str) -> int:
+    """The index of the first solution or test cell."""
+    wanted = (i for i, cell in enumerate(notebook["cells"]) if mark(cell, key))
+    return next(i for i in wanted if key != "grade" or not mark(notebook["cells"][i], "solution"))
+
+
+def good(desk: Desk) -> Folder:
+    return deepcopy(desk.solved)
+
+
+def stub(desk: Desk) -> Folder:
+    return deepcopy(desk.release)
+
+
+def wrong(desk: Desk, *numbers: int) -> Folder:
+    """A good folder with some known mistakes."""
+    folder = good(desk)
+    for number in numbers:
+        name, old, new = desk.bugs[number % len(desk.bugs)]
+        for cell in folder[name]["cells"]:
+            if mark(cell, "solution"):
+                cell["source"] = "".join(cell["source"]).replace(old, new)
+    return folder
+
+
+def _damaged(desk: Desk, damage: Callable[[Notebook], None]) -> Folder:
+    folder = good(desk)
+    damage(next(iter(folder.values())))
+    return folder
+
+
+def _duplicate(notebook: Notebook) -> None:
+    for key in ("solution", "grade"):
+        index = first(notebook, key)
+        copy = deepcopy(notebook["cells"][index])
+        copy["id"] = f"copy-{key}"
+        notebook["cells"].insert(index, copy)
+
+
+def _delete_test(notebook: Notebook) -> None:
+    del notebook["cells"][first(notebook, "grade")]
+
+
+def _retype(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "grade")]
+    cell["cell_type"] = "markdown"
+    del cell["outputs"], cell["execution_count"]
+
+
+def _repoint(notebook: Notebook) -> None:
+    notebook["cells"][first(notebook, "solution")]["metadata"]["nbgrader"]["grade_id"] = "other"
+
+
+def _raise_points(notebook: Notebook) -> None:
+    notebook["cells"][first(notebook, "grade")]["metadata"]["nbgrader"]["points"] = 1000
+
+
+def _forge(notebook: Notebook) -> None:
+    """Put a full score in place of a test, with the output that it would have."""
+    cell = notebook["cells"][first(notebook, "grade")]
+    cell["source"] = "3.0"
+    output = {"output_type": "execute_result", "data": {"text/plain": "3.0"}, "metadata": {}}
+    cell["outputs"] = [{**output, "execution_count": 1}]
+
+
+def _tests_first(notebook: Notebook) -> None:
+    tests = [c for c in notebook["cells"] if mark(c, "grade") and not mark(c, "solution")]
+    notebook["cells"] = tests + [c for c in notebook["cells"] if c not in tests]
+
+
+def _magics(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "solution")]
+    cell["source"] = "%matplotlib inline\n!touch owned\n" + "".join(cell["source"])
+
+
+def _syntax_error(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "solution")]
+    cell["source"] = "".join(cell["source"]) + "\nthis is no Python"
+
+
+def _mark_up(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "solution")]
+    cell["source"] = "print('<script>alert(1)</script>')\nraise ValueError('<img src=x>')"
+
+
+def _exit(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "solution")]
+    cell["source"] = "import os\nos._exit(0)"
+
+
+def _old_schema(notebook: Notebook) -> None:
+    for cell in notebook["cells"]:
+        if mark(cell, "grade_id"):
+            cell["metadata"]["nbgrader"]["schema_version"] = 1
+
+
+DAMAGES = {
+    "duplicated": _duplicate,
+    "deleted": _delete_test,
+    "retyped": _retype,
+    "repointed": _repoint,
+    "points": _raise_points,
+    "forged": _forge,
+    "reordered": _tests_first,
+    "magics": _magics,
+    "syntax": _syntax_error,
+    "oldschema": _old_schema,
+}
+HOSTILE = {"markup": _mark_up, "exit": _exit}  # a stock kernel would be ended by the last
+
+
+def mixed_class(desk: Desk, count: int) -> dict[str, Folder]:
+    """Return `count` students' folders: every damage once, then good, empty and wrong in turn."""
+    students = {name: _damaged(desk, damage) for name, damage in DAMAGES.items()}
+    students["missing"] = dict(list(good(desk).items())[1:])
+    number = 0
+    while len(students) < count:
+        kind = ("good", "stub", "wrong", "wrong", "both")[number % 5]
+        made = {"good": (), "wrong": (number * 7,), "both": (number * 5, number * 11)}
+        folder = stub(desk) if kind == "stub" else wrong(desk, *made[kind])
+        students[f"{kind}{number:02}"] = folder
+        number += 1
+    return students
+
+
+def hostile_class(desk: Desk) -> dict[str, Folder]:
+    return {name: _damaged(desk, damage) for name, damage in HOSTILE.items()}
+
+
+def hand_in(
+    directory: Path, assignment: str, student: str, folder: Folder, stamp: str = ""
+) -> Path:
+    """Write a student's folder, and its time of submission where there is one."""
+    place = directory / "submitted" / student / assignment
+    place.mkdir(parents=True)
+    for name, notebook in folder.items():
+        (place / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    if stamp:
+        (place / "timestamp.txt").write_text(stamp, encoding="utf-8")
+    return place
