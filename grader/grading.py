@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
@@ -32,8 +33,7 @@ class Standins:
     @staticmethod
     def of(folder: CourseFolder) -> "Standins":
         """Read a course's stand-ins."""
-        paths = sorted(folder.standins.glob("*.py"))
-        return Standins({path.stem: path.read_text(encoding="utf-8") for path in paths})
+        return Standins(read_standins(folder))
 
     def earlier(self, exercises: Iterable[Exercise]) -> dict[str, Units]:
         """Return the units that importing these exercises runs."""

@@ -133,6 +133,44 @@ def derive(course: Path | None, only_check: bool) -> None:
     sys.exit(run_derive(course, only_check=only_check))
 
 
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--notebooks", is_flag=True, help="Exercises as notebooks in place of .py files.")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, exists=True),
+    help="A course's zip or folder, as `grade release` makes it; else the one in grader.",
+)
+@click.option("--renew", is_flag=True, help="Put course files right; your exercises stay as is.")
+def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> None:
+    r"""Make a course folder of your own to work in.
+
+    \b
+    Example:
+      grade start my-transformer
+    """
+    from grader.cli.start import run_start
+
+    click.echo(run_start(folder, bundle, notebooks=notebooks, renew=renew))
+
+
+@cli.command()
+@click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
+@_COURSE
+def release(into: Path, course: Path | None) -> None:
+    r"""Make the bundle that students get (for instructors).
+
+    It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
+
+    \b
+    Example:
+      grade release transformers.zip
+    """
+    from grader.cli.start import run_release
+
+    click.echo(run_release(into, course))
+
+
 def main() -> None:
     """Run the program; every error is one line on standard error."""
     try:
