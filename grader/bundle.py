@@ -10,8 +10,10 @@
 
 import base64
 import hashlib
+import io
 import json
 import os
+import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -27,6 +29,7 @@ KEY = "key"
 MANIFEST = MANIFEST_FILE
 STANDINS = f"{KEY}/standins.json"
 STUBS = f"{KEY}/stubs"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's first moment: the same content makes the same bytes
 
 
 class Manifest(BaseModel):
@@ -137,3 +140,15 @@ def write_files(root: Path, files: Mapping[str, bytes]) -> None:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip of some files; the same files make the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return buffer.getvalue()

@@ -3,10 +3,8 @@
 Needs the solutions, and jupytext for the notebooks (the extra `instructor`).
 """
 
-import io
 import json
 import tempfile
-import zipfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from grader.bundle import (
     seal,
     stub_name,
     write_files,
+    zipped,
 )
 from grader.course.derive import derive_stub
 from grader.course.load import COURSE_FILE, CourseFolder
@@ -34,7 +33,6 @@ from grader.key.store import PAIRS, AnswerKey, write_key
 from grader.leaks import Secrets, find_leaks
 from grader.plan.records import PUBLIC
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's first moment: the same content makes the same bytes
 _SCHEMA = "# yaml-language-server:"  # names a file that only the grader's own tree has
 _README = """\
 # {title}
@@ -196,15 +194,3 @@ def write_bundle(files: Mapping[str, bytes], into: Path) -> None:
         write_files(into, files)
     except OSError as error:
         raise UsageError(f"{into} cannot be written: {error.strerror}") from None
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip of some files; the same files make the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in sorted(files.items()):
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, data)
-    return buffer.getvalue()

@@ -85,10 +85,14 @@ def _exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
     return named[0]
 
 
+def file_names(exercise: Exercise) -> list[str]:
+    """Return the names that an exercise's file may have; the first that is there is graded."""
+    return [f"{stem}{suffix}" for suffix in _SUFFIXES for stem in (exercise.stem, exercise.id)]
+
+
 def _find(folder: Path, exercise: Exercise, limit: int) -> Source:
     """Read an exercise's file in a folder: the .py file first, then a notebook of its name."""
-    names = [f"{stem}{suffix}" for suffix in _SUFFIXES for stem in (exercise.stem, exercise.id)]
-    found = [name for name in names if os.path.lexists(folder / name)]
+    found = [name for name in file_names(exercise) if os.path.lexists(folder / name)]
     if found:
         source = read_source(folder / found[0], limit)
         if len(found) > 1:
