@@ -69,7 +69,7 @@ def exhibits_of(
 def _exhibit(target: Target, trace: Trace, found: Sequence[Diagnosis]) -> Exhibit:
     sizes = ", ".join(f"{name}={size}" for name, size in trace.case.dims.items())
     passed = _all_close(trace)
-    wrong = "" if passed else (found[0].step if found and found[0].step else trace.wrong)
+    wrong = "" if passed else _first_wrong(trace, found)
     panels = _output_panels(trace) + _step_panels(trace, wrong)
     return Exhibit(
         target.name,
@@ -77,6 +77,13 @@ def _exhibit(target: Target, trace: Trace, found: Sequence[Diagnosis]) -> Exhibi
         tuple(panels),
         _drawing(target, trace, wrong, passed=passed) if trace.steps else None,
     )
+
+
+def _first_wrong(trace: Trace, found: Sequence[Diagnosis]) -> str:
+    """The diagnosed step, unless the run made it rightly before it went astray."""
+    made = {step.name for step in trace.steps if step.found}
+    told = next((d.step for d in found if d.step), "")
+    return told if told and told not in made else trace.wrong
 
 
 def _all_close(trace: Trace) -> bool:
@@ -144,9 +151,10 @@ def _cut(values: Array) -> Array:
 
 
 def _drawing(target: Target, trace: Trace, wrong: str, *, passed: bool) -> Drawing:
-    names = [name for level in trace.levels for name in level]
-    right = set(names) if passed else {step.name for step in trace.steps if step.found}
-    if wrong in names:  # nothing behind the first wrong step is worth a claim
-        right -= set(names[names.index(wrong) :])
+    names = {name for level in trace.levels for name in level}
+    right = names if passed else {step.name for step in trace.steps if step.found}
+    place = next((i for i, level in enumerate(trace.levels) if wrong in level), len(trace.levels))
+    for level in trace.levels[place + 1 :]:  # behind the first wrong step nothing is claimed
+        right -= set(level)
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
     return Drawing(inputs, trace.levels, frozenset(right), wrong)

@@ -85,7 +85,7 @@ def _of_bug(target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: list[P
         "+".join(diagnosis.bugs),
         diagnosis.evidence,
         bug.hints,
-        find_passage(lesson, words),
+        find_passage(lesson, words) or _section(target, lesson),
     )
 
 
@@ -103,14 +103,17 @@ def _of_step(target: Target, diagnosis: Diagnosis, lesson: list[Passage]) -> Adv
 
 def _unwritten(target: Target, key: AnswerKey, lesson: list[Passage]) -> Advice:
     """For a blank: where the lesson speaks of it, then its steps, then their shapes."""
-    section = next((p for p in lesson if f"{target.name}(" in p.section), None)
     hints = ["Begin with the docstring: it says what goes in and what comes out."]
     levels = [" and ".join(level) for level in target.step_levels]
     if levels:
         hints.append(f"Go step by step: {', then '.join(levels)}.")
     if shapes := _step_shapes(target, key):
         hints.append(shapes)
-    return Advice(target.name, "not written yet", "", tuple(hints), section)
+    return Advice(target.name, "not written yet", "", tuple(hints), _section(target, lesson))
+
+
+def _section(target: Target, lesson: list[Passage]) -> Passage | None:
+    return next((p for p in lesson if f"{target.name}(" in p.section), None)
 
 
 def _step_shapes(target: Target, key: AnswerKey) -> str:

@@ -18,6 +18,7 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
         lines.append(f"  {mark}  {line.file}  {score}")
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
     lines += ["", f"  {total}"]
-    lines += wrapped(receipt.content, width, first="  content  ", hang=4)
-    lines += ["", *wrapped("Your score comes from cases of the same kind, which differ.", width)]
+    lines += wrapped(receipt.content, width, first="  ", hang=2)
+    last = "Check that nothing is missing: the final score comes from other cases of the same kind."
+    lines += ["", *wrapped(last, width)]
     return "\n".join(lines)
