@@ -12,7 +12,7 @@ from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
-from grader.course.models import Exercise, Target
+from grader.course.models import Course, Exercise, Target
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
@@ -179,14 +179,12 @@ def _locate(
     return located(evidence, progress) if progress else None
 
 
-def _without_file(
-    folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
-) -> ExerciseResult:
-    """All checks failed for the one reason that the file cannot be graded."""
+def list_checks(course: Course, exercise: Exercise, key: AnswerKey) -> list[CheckResult]:
+    """Return every check of an exercise with its points, none of them run."""
     checks = []
     for target in exercise.targets:
         points = target.points
-        properties = folder.course.properties(exercise, target)
+        properties = course.properties(exercise, target)
         parts = [
             ("shape", points.shape),
             ("numeric", points.numeric),
@@ -200,15 +198,23 @@ def _without_file(
                 id=f"{exercise.id}/{target.name}/{name}",
                 kind=Kind(name.partition("/")[0]),
                 target=target.name,
-                status=Status.FAILED,
+                status=Status.SKIPPED,
                 score=0.0,
                 max_score=round(worth, 6),
-                message=source.problem,
-                next_step=source.next_step,
             )
             for name, worth in parts
             if worth
         ]
+    return checks
+
+
+def _without_file(
+    folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
+) -> ExerciseResult:
+    """All checks failed for the one reason that the file cannot be graded."""
+    listed = list_checks(folder.course, exercise, key)
+    why, step = source.problem, source.next_step
+    checks = [replace(c, status=Status.FAILED, message=why, next_step=step) for c in listed]
     return _sum_up(exercise, checks, source.notes, "")
 
 
