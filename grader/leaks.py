@@ -19,7 +19,7 @@ from grader.plan.records import HIDDEN
 _SHORT = 16  # characters; a shorter line of code stands in a text by chance
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{40,}={0,2}")
 _BASE85 = re.compile(rb"[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{40,}")
-_IMPORTS = ("import ", "from ")  # no secret, and what every stand-in begins with
+_COMMON = ("import ", "from ", "with torch.no_grad():")  # begin lines of anybody's code
 _DEEP = 3  # wrappings that are taken off, one inside the other
 
 
@@ -53,7 +53,7 @@ class Secrets:
         for path in sorted((folder.solutions / "bugs").rglob("*.py")):
             lines.update(path.read_text(encoding="utf-8").splitlines())
         code = {line.split("#")[0].strip() for line in lines}
-        code = {line for line in code if len(line) >= _SHORT and not line.startswith(_IMPORTS)}
+        code = {line for line in code if len(line) >= _SHORT and not line.startswith(_COMMON)}
         return Secrets(frozenset(line for line in code if line not in stubs))
 
 
