@@ -81,9 +81,11 @@ def _reads(node: ast.stmt) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def without_demonstrations(text: str) -> str:
-    """Return a cell without the statements that bind no name."""
-    return _only(text, [node for node in ast.parse(text).body if not isinstance(node, ast.Expr)])
+def defined_names(cells: Sequence[str]) -> list[str]:
+    """Return the functions and classes that some cells define."""
+    nodes = [node for number, cell in enumerate(cells) for node in _parse(number, cell)[2]]
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [node.name for node in nodes if isinstance(node, defined)]
 
 
 def _only(text: str, kept: Sequence[ast.stmt]) -> str:

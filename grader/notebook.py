@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.bundle import MANIFEST
-from grader.cells import LABEL, definitions, without_demonstrations
+from grader.cells import LABEL, defined_names, definitions
 from grader.cli.grade_many import chosen_exercises
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
@@ -171,8 +171,9 @@ class EarlierNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         source = read_source(Path(f"{module.__name__}.ipynb"), 1 << 22)
         if source.problem:
             raise ImportError(source.problem)
-        for label, text in source.units:
-            exec(compile(without_demonstrations(text), label, "exec"), module.__dict__)  # noqa: S102
+        cells = [text for _, text in source.units]
+        for label, text in definitions(cells, defined_names(cells)):
+            exec(compile(text, label, "exec"), module.__dict__)  # noqa: S102 - what was imported
 
 
 def load_extension(ipython: Any) -> None:

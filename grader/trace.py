@@ -1,8 +1,11 @@
 """A submission's own run, tensor by tensor, beside the steps that were expected."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+
+import numpy as np
 
 from grader.compare.outcomes import Evidence, judge_call
 from grader.compare.steps import occurs
@@ -15,6 +18,7 @@ from grader.key.store import AnswerKey
 from grader.plan.records import Array, Call, DrawnCase
 from grader.submission import Submission
 
+_PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
 _SILENT = frozenset({"alias", "detach", "expand", "lift_fresh", "clone", "_unsafe_view"})
 
 
@@ -46,7 +50,7 @@ class Trace:
     steps: tuple[Step, ...]
     levels: tuple[tuple[str, ...], ...]  # the steps' names; each level follows from those before
     made: tuple[Made, ...]
-    equal: frozenset[str]  # sizes that are products by declaration, as "h*d"
+    products: frozenset[str]  # of dims, as the course writes them: "b*h"
     trouble: str = ""  # one sentence where the run ended early
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
@@ -78,7 +82,7 @@ def trace_target(
         steps=_steps(target, key, call, recorded),
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(key, call, recorded),
-        equal=frozenset(str(value) for value in target.dims.values()),
+        products=_products(exercise),
         trouble=outcome.message if outcome.kind in ("raised", "todo", "missing", "unbound") else "",
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(run.answers.get(call.id, Answer(recorded.status))),
@@ -111,20 +115,35 @@ def _telling_call(evidence: Evidence) -> Call | None:
 
 
 def _steps(target: Target, key: AnswerKey, call: Call, recorded: Answer) -> tuple[Step, ...]:
-    """The steps, looked for among what was made; an input counts as it is, in no other shape."""
+    """The steps, looked for among what was made.
+
+    A step that only rearranges what came before it, or is an input, has to be there as it is: its
+    values in another order prove nothing.
+    """
     seen = {name: a for name, a in recorded.tensors.items() if name.startswith("seen/")}
     made = [array for name, array in seen.items() if not name.endswith("/input")]
+    before = [array for name, array in seen.items() if name.endswith("/input")]
     expected = key.steps(call.id)
+    exact = {}
+    for name in target.step_names:
+        if name in expected:
+            exact[name] = any(_rearranged(expected[name], array) for array in before)
+            before.append(expected[name])
     return tuple(
         Step(
             name,
             expected[name],
-            occurs(expected[name], made) or any(_same(expected[name], a) for a in seen.values()),
+            any(_same(expected[name], array) for array in seen.values())
+            or (not exact[name] and occurs(expected[name], made)),
             any(array.shape == expected[name].shape for array in seen.values()),
         )
         for name in target.step_names
         if name in expected
     )
+
+
+def _rearranged(one: Array, other: Array) -> bool:
+    return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
 
 
 def _same(expected: Array, values: Array) -> bool:
@@ -152,10 +171,18 @@ def _outputs(answer: Answer) -> dict[str, Array]:
     return {n.removeprefix(start): v for n, v in answer.tensors.items() if n.startswith(start)}
 
 
-def name_sizes(shape: Sequence[int], dims: Mapping[str, int], equal: Collection[str]) -> str:
+def _products(exercise: Exercise) -> frozenset[str]:
+    """Products of two dims that an exercise speaks of in its inputs and outputs."""
+    texts = [
+        str(value) for t in exercise.targets for value in [*t.inputs.values(), *t.outputs.values()]
+    ]
+    return frozenset(found for text in texts for found in _PRODUCT.findall(text))
+
+
+def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collection[str]) -> str:
     """Return a shape in the lesson's letters, "" where a size could be two of them.
 
-    `equal` are products that are one of the dims by declaration, as "h*d" for k.
+    `products` of two dims may be sizes as well.
     Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h·d)".
     """
     sizes = {name: size for name, size in dims.items() if len(name) == 1}
@@ -163,7 +190,7 @@ def name_sizes(shape: Sequence[int], dims: Mapping[str, int], equal: Collection[
     for name, size in sizes.items():
         ways.setdefault(size, []).append(name)
     for one, two in combinations(sizes, 2):
-        if f"{one}*{two}" not in equal:
+        if f"{one}*{two}" in products:
             ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}·{two}")
     named = [ways.get(size, []) for size in shape]
     if any(len(names) != 1 for names in named):

@@ -63,5 +63,5 @@ def _plain(operation: str) -> str:
 
 
 def _shape(trace: Trace, shape: tuple[int, ...]) -> str:
-    letters = name_sizes(shape, trace.case.dims, trace.equal)
+    letters = name_sizes(shape, trace.case.dims, trace.products)
     return f"{shown_shape(shape)} {letters}".rstrip()

@@ -15,7 +15,7 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     lines = []
     if turn.finished:
         done = f"✓ {turn.finished} is complete. On to {result.exercise}."
-        lines += [click.style(done, fg="green"), ""]
+        lines += [*(click.style(line, fg="green") for line in wrapped(done, width)), ""]
     lines += heading(result.exercise, result.title, result.score, result.max_score, width)
     if turn.change is not None:
         lines += ["", *_change_lines(turn.change, width)]
