@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench stubs clean
+.PHONY: help demo test bench stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -28,8 +28,13 @@ bench: $(STAMP) ## Measure the project's figures against their targets
 stubs: $(STAMP) ## Write the stubs in exercises/ from the solutions
 	$(BIN)/grade derive
 
+wheel: $(STAMP) ## Build dist/*.whl with the students' course in it, and no solution
+	$(BIN)/grade release grader/bundle.zip
+	rm -rf build
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 clean: ## Remove the virtual environment and all caches in this folder
-	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) *.egg-info build dist grader/bundle.zip .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp comes last: an install that was stopped is begun again.

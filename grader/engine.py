@@ -12,7 +12,7 @@ from grader.grading import Run, Standins, run_exercise
 from grader.key.cache import Keys, load_keys
 from grader.key.secret import hidden_secret
 from grader.plan.records import HIDDEN, PUBLIC
-from grader.records import Document
+from grader.records import Document, ExerciseResult
 from grader.submission import Submission
 
 ENGINE = f"grader {__version__}"
@@ -27,11 +27,16 @@ class Engine:
     standins: Standins
     warm: WarmProcess
 
-    def run(self, exercise: Exercise, submission: Submission) -> Run:
-        """Grade one exercise, and keep the answers behind the result."""
+    def run(self, exercise: Exercise, submission: Submission, *, quick: bool = False) -> Run:
+        """Grade one exercise, and keep the answers behind the result.
+
+        `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
+        """
         pairs = partial(self.keys.pairs, exercise.id)
         key = self.keys.keys[exercise.id]
-        return run_exercise(self.folder, exercise, key, self.standins, submission, self.warm, pairs)
+        return run_exercise(
+            self.folder, exercise, key, self.standins, submission, self.warm, pairs, quick=quick
+        )
 
     def document(
         self,
@@ -44,6 +49,10 @@ class Engine:
         for exercise in exercises:
             results.append(self.run(exercise, submission).result)
             on_graded(exercise.id)
+        return self.sum_up(results)
+
+    def sum_up(self, results: Sequence[ExerciseResult]) -> Document:
+        """Return the document of some results."""
         return Document(self.folder.course.title, ENGINE, self.keys.digest, tuple(results))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
@@ -11,7 +12,7 @@ from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
-from grader.course.models import Exercise, Target
+from grader.course.models import Course, Exercise, Target
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
@@ -32,8 +33,7 @@ class Standins:
     @staticmethod
     def of(folder: CourseFolder) -> "Standins":
         """Read a course's stand-ins."""
-        paths = sorted(folder.standins.glob("*.py"))
-        return Standins({path.stem: path.read_text(encoding="utf-8") for path in paths})
+        return Standins(read_standins(folder))
 
     def earlier(self, exercises: Iterable[Exercise]) -> dict[str, Units]:
         """Return the units that importing these exercises runs."""
@@ -61,10 +61,13 @@ def run_exercise(
     submission: Submission,
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
+    *,
+    quick: bool = False,
 ) -> Run:
     """Grade one exercise of a submission.
 
-    `pairs` gives the signatures of two bugs at once; they are asked for on first need.
+    `pairs` gives the signatures of two bugs at once; they are asked for on first need. `quick`
+    leaves out the search for the smallest input that breaks a property; verdicts are the same.
     """
     source = submission.source(exercise)
     if source.problem:
@@ -94,7 +97,9 @@ def run_exercise(
                 collected.greeting,
                 forbidden,
             )
-            results = [shrunk(evidence, r, warm, job) for r in check_target(evidence)]
+            results = check_target(evidence)
+            if not quick:
+                results = [shrunk(evidence, r, warm, job) for r in results]
             checks += results
             found = diagnose(evidence, results, key.suspects, pairs)
             found = found or _locate(evidence, results, warm, job)
@@ -174,14 +179,12 @@ def _locate(
     return located(evidence, progress) if progress else None
 
 
-def _without_file(
-    folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
-) -> ExerciseResult:
-    """All checks failed for the one reason that the file cannot be graded."""
+def list_checks(course: Course, exercise: Exercise, key: AnswerKey) -> list[CheckResult]:
+    """Return every check of an exercise with its points, none of them run."""
     checks = []
     for target in exercise.targets:
         points = target.points
-        properties = folder.course.properties(exercise, target)
+        properties = course.properties(exercise, target)
         parts = [
             ("shape", points.shape),
             ("numeric", points.numeric),
@@ -195,15 +198,23 @@ def _without_file(
                 id=f"{exercise.id}/{target.name}/{name}",
                 kind=Kind(name.partition("/")[0]),
                 target=target.name,
-                status=Status.FAILED,
+                status=Status.SKIPPED,
                 score=0.0,
                 max_score=round(worth, 6),
-                message=source.problem,
-                next_step=source.next_step,
             )
             for name, worth in parts
             if worth
         ]
+    return checks
+
+
+def _without_file(
+    folder: CourseFolder, exercise: Exercise, key: AnswerKey, source: Source
+) -> ExerciseResult:
+    """All checks failed for the one reason that the file cannot be graded."""
+    listed = list_checks(folder.course, exercise, key)
+    why, step = source.problem, source.next_step
+    checks = [replace(c, status=Status.FAILED, message=why, next_step=step) for c in listed]
     return _sum_up(exercise, checks, source.notes, "")
 
 

@@ -12,11 +12,13 @@ import pytest
 from support import ROOT, Grade, RunGrade, Shown
 
 from grader.course.load import CourseFolder, load_course
-from grader.engine import Engine
+from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
 from grader.grading import Standins
 from grader.key.cache import Keys, load_keys
 from grader.plan.records import PUBLIC
+from grader.release import make_bundle, write_bundle
+from grader.start import start_course
 from grader.submission import Source, Submission, read_submission
 
 
@@ -106,6 +108,34 @@ def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:
         return folder
     tight = folder.course.limits.model_copy(update=limits)
     return replace(folder, course=folder.course.model_copy(update={"limits": tight}))
+
+
+@pytest.fixture(scope="session")
+def bundle(folder: CourseFolder, keys: Keys) -> dict[str, bytes]:  # noqa: ARG001 - built before
+    """Make the student bundle once a session; pairs of bugs, which take long, of one exercise."""
+    return make_bundle(folder, pairs_of=["exercise4"])
+
+
+@pytest.fixture(scope="session")
+def pristine(bundle: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the bundle as a folder that no test changes."""
+    path = tmp_path_factory.mktemp("bundle") / "course"
+    write_bundle(bundle, path)
+    return path
+
+
+@pytest.fixture
+def course(pristine: Path, tmp_path: Path) -> Path:
+    """Start a student's course in a folder of the test's own."""
+    start_course(tmp_path / "my-transformer", bundle=pristine)
+    return tmp_path / "my-transformer"
+
+
+@pytest.fixture(scope="session")
+def shipped_engine(pristine: Path, warm: WarmProcess) -> Engine:
+    """Open the bundle for all exercises, with nothing but what students have."""
+    shipped = load_course(pristine)
+    return open_engine(shipped, shipped.course.exercises, warm)
 
 
 @pytest.fixture(scope="session")

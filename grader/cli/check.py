@@ -23,6 +23,7 @@ class Request:
     course: Path | None
     hidden: bool
     as_json: bool
+    html: Path | None = None  # where to write a page
 
 
 def run_check(request: Request) -> int:
@@ -37,21 +38,32 @@ def run_check(request: Request) -> int:
         document = grade_many(request, warm, Progress())
     finally:
         warm.close()
+    if request.html is not None:
+        click.echo(f"grade: the report is in {click.format_filename(request.html)}", err=True)
     if request.as_json:
         click.echo(json.dumps(document.to_json(), indent=2, ensure_ascii=False))
     else:
-        width = min(shutil.get_terminal_size().columns, 100)
-        click.echo(render_document(document, width=width), nl=False)
+        click.echo(render_document(document, width=screen_width()), nl=False)
     worst = Status.worst(result.status for result in document.results)
     return {Status.PASSED: 0, Status.ERROR: 3}.get(worst, 1)
 
 
+def screen_width() -> int:
+    """Return how many columns a report may take."""
+    return min(shutil.get_terminal_size().columns, 100)
+
+
 def list_course(course: Path | None) -> str:
-    """Return the table of exercises."""
+    """Return the table of exercises, in a student's own course with how far each is."""
     from grader.course.load import find_course, load_course
     from grader.report.terminal import render_list
 
     folder = load_course(find_course(course))
+    if folder.shipped:
+        from grader.cli.standing import standing_of
+        from grader.report.standing import render_standing
+
+        return render_standing(folder.course.title, standing_of(folder), width=screen_width())
     rows = [(e.id, e.name, f"{e.points:g}", e.title) for e in folder.course.exercises]
     return f"{folder.course.title}\n\n{render_list(rows)}"
 

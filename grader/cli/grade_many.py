@@ -1,6 +1,7 @@
 """Grades the exercises that a request names, and gathers the document."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -8,10 +9,13 @@ from grader.cli.check import Request, resolve_exercises
 from grader.cli.progress import Progress
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
-from grader.engine import open_engine
+from grader.engine import Engine, open_engine
+from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
+from grader.grading import Run
+from grader.progress import remember_result
 from grader.records import Document
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 
 
 def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Document:
@@ -28,9 +32,39 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
     )
     for note in engine.keys.notes:
         click.echo(f"grade: {note}", err=True)
-    document = engine.document(exercises, submission, progress.advance)
+    runs = []
+    for exercise in exercises:
+        runs.append(engine.run(exercise, submission))
+        progress.advance(exercise.id)
+        if request.submission is None and not request.hidden:
+            remember_result(folder, runs[-1].result, submission.source(exercise))
+    document = engine.sum_up([run.result for run in runs])
+    if request.html is not None:
+        _write_page(request.html, engine, exercises, submission, runs, document)
     progress.finish()
     return document
+
+
+def _write_page(
+    path: Path,
+    engine: Engine,
+    exercises: Sequence[Exercise],
+    submission: Submission,
+    runs: Sequence[Run],
+    document: Document,
+) -> None:
+    """Write the report as a page; its pictures show public cases alone."""
+    from grader.exhibits import exhibits_of
+    from grader.report.html import render_page
+
+    exhibits = {
+        exercise.id: exhibits_of(engine, exercise, submission, run)
+        for exercise, run in zip(exercises, runs, strict=True)
+    }
+    try:
+        path.write_text(render_page(document, exhibits), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def chosen_exercises(folder: CourseFolder, typed: Sequence[str]) -> list[Exercise]:

@@ -4,6 +4,8 @@ Exit status: 0 all passed, 1 something failed, 2 wrong usage, 3 the grader's own
 """
 
 import difflib
+import io
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -71,6 +73,8 @@ def list_exercises(course: Path | None) -> None:
 @_COURSE
 @click.option("--hidden", is_flag=True, help="Use the hidden cases (for instructors).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with pictures.")
+@click.option("--watch", is_flag=True, help="Check again on each save, one exercise after another.")
 def check(
     exercises: tuple[str, ...],
     everything: bool,
@@ -78,6 +82,8 @@ def check(
     course: Path | None,
     hidden: bool,
     as_json: bool,
+    html: Path | None,
+    watch: bool,
 ) -> None:
     r"""Grade your own work and say what is right, what is not, and what to do next.
 
@@ -87,13 +93,20 @@ def check(
     Examples:
       grade check exercise3
       grade check --all
+      grade check exercise3 --watch
       grade check 3 --submission ~/Downloads/exercise3_multi_head.ipynb
     """
     from grader.cli.check import Request, run_check
 
+    if watch:
+        from grader.cli.watch import run_watch
+
+        if hidden or as_json or html:
+            raise click.UsageError("--watch goes with --submission and --course alone")
+        sys.exit(run_watch(exercises, course, submission))
     if bool(exercises) == everything:
         raise click.UsageError("name one or more exercises, or give --all")
-    request = Request(exercises, submission, course, hidden, as_json)
+    request = Request(exercises, submission, course, hidden, as_json, html)
     sys.exit(run_check(request))
 
 
@@ -280,10 +293,122 @@ def export(source: Path, to: str, assignment: str, output: Path) -> None:
     sys.exit(run_export(source, assignment, to, output))
 
 
+_SUBMISSION = click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    help="A file, notebook or folder in place of exercises/.",
+)
+
+
+@cli.command()
+@click.argument("exercise")
+@_SUBMISSION
+@_COURSE
+def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
+    r"""Give a hint on the first thing that is not right; each time a plainer one.
+
+    \b
+    Example:
+      grade hint exercise3
+    """
+    from grader.cli.study import run_hint
+
+    click.echo(run_hint(exercise, course, submission))
+
+
+@cli.command()
+@click.argument("exercise")
+@click.option("--target", default="", help="A function or class of it; else the first not right.")
+@_SUBMISSION
+@_COURSE
+def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
+    r"""Show the shapes of your own run, step by step, beside those expected.
+
+    \b
+    Example:
+      grade explain exercise3
+    """
+    from grader.cli.study import run_explain
+
+    click.echo(run_explain(exercise, course, submission, target))
+
+
+@cli.command()
+@click.argument("exercise")
+@_COURSE
+def reset(exercise: str, course: Path | None) -> None:
+    r"""Begin an exercise anew; what you had is kept in backups/.
+
+    \b
+    Example:
+      grade reset exercise3
+    """
+    from grader.cli.study import run_reset
+
+    click.echo(run_reset(exercise, course))
+
+
+@cli.command()
+@_SUBMISSION
+@_COURSE
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The zip to write.")
+def pack(submission: Path | None, course: Path | None, output: Path | None) -> None:
+    r"""Make the zip to hand in, checked as it will be graded, with a receipt.
+
+    \b
+    Example:
+      grade pack
+    """
+    from grader.cli.study import run_pack
+
+    click.echo(run_pack(course, submission, output))
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--notebooks", is_flag=True, help="Exercises as notebooks in place of .py files.")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, exists=True),
+    help="A course's zip or folder, as `grade release` makes it; else the one in grader.",
+)
+@click.option("--renew", is_flag=True, help="Put course files right; your exercises stay as is.")
+def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> None:
+    r"""Make a course folder of your own to work in.
+
+    \b
+    Example:
+      grade start my-transformer
+    """
+    from grader.cli.start import run_start
+
+    click.echo(run_start(folder, bundle, notebooks=notebooks, renew=renew))
+
+
+@cli.command()
+@click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
+@_COURSE
+def release(into: Path, course: Path | None) -> None:
+    r"""Make the bundle that students get (for instructors).
+
+    It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
+
+    \b
+    Example:
+      grade release transformers.zip
+    """
+    from grader.cli.start import run_release
+
+    click.echo(run_release(into, course))
+
+
 def main() -> None:
     """Run the program; every error is one line on standard error."""
     try:
-        cli(standalone_mode=False)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows ?
+        cli(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.check import Progress
+from grader.cli.progress import Progress
 from grader.course.load import find_course, load_course
 from grader.execute.launch import WarmProcess
 from grader.nbgrader.lazily import needs_nbgrader

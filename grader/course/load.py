@@ -1,6 +1,7 @@
 """Reads course.yml; a mistake in it is one line: file, line, what, nearest known key."""
 
 import difflib
+import shlex
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from grader.course.models import Course
 from grader.errors import CourseError, UsageError
 
 COURSE_FILE = "course.yml"
+MANIFEST_FILE = "key/manifest.json"  # of a course as students get it
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Path = tuple[str | int, ...]
 T = typing.TypeVar("T")
@@ -36,6 +38,11 @@ class CourseFolder:
         return self.root / "solutions"
 
     @property
+    def shipped(self) -> bool:
+        """Whether this is a student's course, with its key beside it and no solutions."""
+        return (self.root / MANIFEST_FILE).is_file()
+
+    @property
     def standins(self) -> Path:
         """Correct replacements that later exercises import."""
         return self.solutions / "standins"
@@ -48,10 +55,13 @@ def find_course(start: Path | None) -> Path:
     for folder in candidates:
         if (folder / COURSE_FILE).is_file():
             return folder
+        if (folder / MANIFEST_FILE).is_file():
+            raise CourseError(f"{folder / COURSE_FILE} is missing; {renewal(folder)}")
     if start:
         raise UsageError(f"{start} is not a course: it has no {COURSE_FILE}")
     raise UsageError(
-        f"no {COURSE_FILE} here or in a folder above: change into the course, or give --course"
+        f"no {COURSE_FILE} here or in a folder above: change into your course, give --course, "
+        "or make one with: grade start my-transformer"
     )
 
 
@@ -64,7 +74,19 @@ def load_course(root: Path) -> CourseFolder:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise CourseError(f"{path}: is not UTF-8 (byte {error.start})") from None
-    return CourseFolder(parse_course(text, str(path)), root)
+    try:
+        return CourseFolder(parse_course(text, str(path)), root)
+    except CourseError as error:
+        if (root / MANIFEST_FILE).is_file():
+            raise CourseError(f"{error}; {renewal(root)}") from None
+        raise
+
+
+def renewal(root: Path) -> str:
+    """Return what a student can do about a course file that is missing or was changed."""
+    return (
+        f"`grade start {shlex.quote(str(root))} --renew` puts it right and leaves your work alone"
+    )
 
 
 def parse_course(text: str, source: str) -> Course:

@@ -13,11 +13,13 @@ from pathlib import Path
 import platformdirs
 
 import grader
+from grader.bundle import KEY, check_parts, read_manifest
 from grader.compare.signature import Suspects
-from grader.course.load import COURSE_FILE, CourseFolder
+from grader.course.load import COURSE_FILE, CourseFolder, renewal
 from grader.errors import CourseError, InternalError
 from grader.key.builders import Task, build_all
 from grader.key.store import PAIRS, AnswerKey, DamagedKey, read_key, read_pairs
+from grader.plan.records import PUBLIC
 
 PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
@@ -48,6 +50,8 @@ def load_keys(
 
     `on_built` hears each exercise whose key was built just now.
     """
+    if folder.shipped and split == PUBLIC:
+        return _shipped_keys(folder, exercises)
     digest = content_digest(folder, split, secret)
     place = cache_folder() / digest[:32]
     notes: list[str] = []
@@ -72,6 +76,31 @@ def load_keys(
             notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
     pairs = _pairs_builder(folder, split, secret, place)
     return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
+
+
+def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
+    """Return the keys that came with a student's course, whatever torch is installed.
+
+    Raises CourseError where a file is missing, was changed, or is another version's.
+    """
+    manifest = read_manifest(folder)
+    check_parts(folder, manifest, exercises)
+    place = folder.root / KEY
+    try:
+        keys = {exercise: read_key(place, exercise, PUBLIC) for exercise in exercises}
+    except (DamagedKey, OSError) as damage:
+        raise CourseError(
+            f"the answer key cannot be read ({damage}); {renewal(folder.root)}"
+        ) from None
+
+    @cache
+    def pairs(exercise: str) -> Mapping[str, Suspects]:
+        try:
+            return read_pairs(place, exercise, PUBLIC)
+        except (OSError, DamagedKey):
+            return {}  # a diagnosis is lost, the score is not
+
+    return Keys(manifest.key, keys, place, pairs)
 
 
 def _pairs_builder(
@@ -145,7 +174,8 @@ def build_missing_pairs(
 def _check_solutions(folder: CourseFolder) -> None:
     if not folder.solutions.is_dir():
         raise CourseError(
-            f"{folder.root}: the answer key is missing, and there are no solutions to build it from"
+            f"{folder.root}: the answer key is missing, and there are no solutions to build it "
+            "from: students get a course with `grade start`, and hidden cases need solutions"
         )
 
 

@@ -6,7 +6,7 @@ import click
 
 from grader.records import CheckResult, Diagnosis, Document, ExerciseResult, Kind, Status
 
-_MARKS = {
+MARKS = {
     Status.PASSED: ("✓", "green"),
     Status.FAILED: ("✗", "red"),
     Status.SKIPPED: ("–", "yellow"),
@@ -24,45 +24,51 @@ def render_document(document: Document, *, width: int = 80) -> str:
     if len(document.results) > 1:
         score = sum(result.score for result in document.results)
         possible = sum(result.max_score for result in document.results)
-        parts.append(_heading("together", "", score, possible, width))
+        parts.append("\n".join(heading("together", "", score, possible, width)))
     return "\n\n".join(parts) + "\n"
 
 
 def render_result(result: ExerciseResult, *, width: int = 80) -> str:
     """Return the report of one exercise."""
-    lines = [_heading(result.exercise, result.title, result.score, result.max_score, width)]
+    lines = heading(result.exercise, result.title, result.score, result.max_score, width)
     for target in dict.fromkeys(check.target for check in result.checks):
         checks = [check for check in result.checks if check.target == target]
         diagnoses = [d for d in result.diagnoses if d.target == target]
-        lines += ["", *_target_lines(target, checks, diagnoses, width)]
+        lines += ["", *target_lines(target, checks, diagnoses, width)]
     if result.output:
         printed = result.output.splitlines()
         lines += ["", click.style("  Your code printed:", dim=True)]
         lines += [click.style(f"    {line}", dim=True) for line in printed[:_PRINTED]]
-    lines += [f"  Note: {note}." for note in result.notes]
+    for note in result.notes:
+        lines += wrapped(f"{note}.", width, first="  Note: ", hang=8)
     if result.status is Status.PASSED:
         lines += ["", click.style(f"  All {len(result.checks)} checks pass.", fg="green")]
     return "\n".join(lines)
 
 
-def _heading(name: str, title: str, score: float, possible: float, width: int) -> str:
+def heading(name: str, title: str, score: float, possible: float, width: int) -> list[str]:
+    """Return an exercise's first line, or more where the terminal is narrow."""
     left = f"{name}  {title}" if title else name
-    right = f"{_number(score)} / {_number(possible)} points"
-    gap = max(2, width - len(left) - len(right))
-    return click.style(f"{left}{' ' * gap}{right}", bold=True)
+    right = f"{number(score)} / {number(possible)} points"
+    if len(left) + len(right) + 2 <= width:
+        lines = [f"{left}{' ' * (width - len(left) - len(right))}{right}"]
+    else:
+        lines = [*wrapped(left, width), f"{right:>{width}}"]
+    return [click.style(line, bold=True) for line in lines]
 
 
-def _target_lines(
+def target_lines(
     target: str, checks: Sequence[CheckResult], diagnoses: Sequence[Diagnosis], width: int
 ) -> list[str]:
+    """Return the paragraph of one target."""
     score, possible = sum(c.score for c in checks), sum(c.max_score for c in checks)
     name = f"  {target}"
-    right = f"{_number(score)} / {_number(possible)}"
+    right = f"{number(score)} / {number(possible)}"
     lines = [f"{name}{' ' * max(2, width - len(name) - len(right) - 7)}{right}"]
     lines += _summary_lines([_kind_summary(kind, checks) for kind in _kinds(checks)], width)
     for diagnosis in diagnoses:
         lines += _diagnosis_lines(diagnosis, width)
-    shown = _distinct_failures(checks)
+    shown = distinct_failures(checks)
     for check in shown[:_SHOWN]:
         lines += ["", *_failure_lines(check, width)]
     if len(shown) > _SHOWN:
@@ -87,12 +93,12 @@ def _kinds(checks: Sequence[CheckResult]) -> list[Kind]:
 def _kind_summary(kind: Kind, checks: Sequence[CheckResult]) -> str:
     """`✓ numeric 4/4`; several checks of a kind are counted."""
     own = [check for check in checks if check.kind is kind]
-    mark, colour = _MARKS[Status.worst(check.status for check in own)]
-    points = f"{_number(sum(c.score for c in own))}/{_number(sum(c.max_score for c in own))}"
+    mark, colour = MARKS[Status.worst(check.status for check in own)]
+    points = f"{number(sum(c.score for c in own))}/{number(sum(c.max_score for c in own))}"
     return f"{click.style(mark, fg=colour)} {kind.value} {points}"
 
 
-def _distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
+def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """The failed checks, the first of each message; bug checks only repeat the others."""
     seen: set[str] = set()
     kept = []
@@ -108,13 +114,11 @@ def _distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
 
 
 def _failure_lines(check: CheckResult, width: int) -> list[str]:
-    mark, colour = _MARKS[check.status]
+    mark, colour = MARKS[check.status]
     name = check.id.split("/", 2)[2].replace("property/", "")
     head = f"    {click.style(mark, fg=colour)} {click.style(name, bold=True)}: "
-    lines = _wrapped(
-        check.message.rstrip(".") + ".", width, first=head, hang=len(f"    x {name}: ")
-    )
-    if shown := _shown_case(check):
+    lines = wrapped(check.message.rstrip(".") + ".", width, first=head, hang=len(f"    x {name}: "))
+    if shown := shown_case(check):
         lines += _labelled("case", shown, width)
     if check.next_step:
         lines += _labelled("next", check.next_step + ".", width)
@@ -122,13 +126,14 @@ def _failure_lines(check: CheckResult, width: int) -> list[str]:
 
 
 def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    lines = ["", *_wrapped(diagnosis.evidence, width, first="    ▸ ", hang=6)]
+    lines = ["", *wrapped(diagnosis.evidence, width, first="    ▸ ", hang=6)]
     if diagnosis.hint:
         lines += _labelled("hint", diagnosis.hint, width)
     return lines
 
 
-def _shown_case(check: CheckResult) -> str:
+def shown_case(check: CheckResult) -> str:
+    """Return a case in words: its name, sizes, options and, where they are small, inputs."""
     if not check.case:
         return ""
     dims = ", ".join(f"{name}={size}" for name, size in check.case["dims"].items())
@@ -144,17 +149,20 @@ def _brief(values: object) -> str:
 
 def _labelled(label: str, text: str, width: int) -> list[str]:
     first = f"      {click.style(label, dim=True)}  "
-    return _wrapped(text, width, first=first, hang=8 + len(label))
+    return wrapped(text, width, first=first, hang=8 + len(label))
 
 
-def _wrapped(text: str, width: int, *, first: str, hang: int) -> list[str]:
-    """Wrap `text` behind `first`; later lines are indented by `hang`."""
+def wrapped(text: str, width: int, *, first: str = "", hang: int = 0) -> list[str]:
+    """Wrap `text` behind `first`; later lines are indented by `hang`, less in a narrow terminal."""
+    begun = len(click.unstyle(first))
+    hang = hang if hang <= width // 3 else 6
     space = " " * hang
-    wrapped = click.wrap_text(text, max(width, hang + 20), space, space).splitlines() or [space]
-    return [first + wrapped[0][hang:], *wrapped[1:]]
+    shown = click.wrap_text(text, max(width, 20), "x" * begun, space).splitlines() or ["x" * begun]
+    return [first + shown[0][begun:], *shown[1:]]
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return points without idle zeros."""
     return f"{round(value, 2):g}"
 
 

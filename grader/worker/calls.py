@@ -1,5 +1,6 @@
 """Makes one call of a target and gathers what it returned, as plain tensors and plain data."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -179,14 +180,22 @@ class Runner:
         self._add(answer, "after", function(*inputs).detach())
 
     def _record(self, call: Call, answer: Answer) -> None:
-        """Keep every tensor that the call makes on its way, fused attention taken apart."""
+        """Keep every tensor that the call makes on its way, fused attention taken apart.
+
+        Where the call ends in an exception, what was made before it is the answer.
+        """
         function, _, _ = self._build(call)
         inputs = self._inputs(call["inputs"])
         recorder = Recorder([v for v in inputs if isinstance(v, Tensor)])
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), recorder:
+        with (
+            contextlib.suppress(Exception),
+            torch.no_grad(),
+            sdpa_kernel(SDPBackend.MATH),
+            recorder,
+        ):
             function(*inputs)
-        for index, value in enumerate(recorder.made):
-            self._add(answer, f"seen/{index}", value)
+        for index, (operation, value) in enumerate(recorder.made):
+            self._add(answer, f"seen/{index:03}/{operation}", value)
 
     # ---- parts ------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Records the tensors that a run produces, whatever the submission calls them."""
+"""Records the tensors that a run produces, and by which operations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,12 +13,12 @@ _LARGEST = 1 << 14  # numbers of a tensor that is kept
 
 
 class Recorder(TorchDispatchMode):
-    """Keeps a copy of each real tensor that an operation returns, in order."""
+    """Keeps a copy of each real tensor that an operation returns, in order, with its name."""
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         """`inputs` count as seen: a step may be one of them, unchanged."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.made = [value.clone() for value in inputs]
+        self.made = [("input", value.clone()) for value in inputs]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -31,5 +31,5 @@ class Recorder(TorchDispatchMode):
         for value in tree_leaves(out):
             real = isinstance(value, Tensor) and value.is_floating_point()
             if real and len(self.made) < _MOST and 0 < value.numel() <= _LARGEST:
-                self.made.append(torch.clone(value))
+                self.made.append((str(func.overloadpacket.__name__)[:40], torch.clone(value)))
         return out

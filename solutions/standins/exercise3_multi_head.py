@@ -25,7 +25,7 @@ class MultiHeadSelfAttention(nn.Module):
         super().__init__()
         if head_dim is None and embed_dim % num_heads:
             raise ValueError(f"embed_dim {embed_dim} is not divisible by num_heads {num_heads}")
-        self.num_heads = num_heads
+        self.count = num_heads
         width = num_heads * (head_dim or embed_dim // num_heads)
         for role in ("to_queries", "to_keys", "to_values"):
             self.add_module(role, nn.Linear(embed_dim, width, bias=bias))
@@ -34,5 +34,5 @@ class MultiHeadSelfAttention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the attended x (b, t, k)."""
         *projections, unify = self.children()
-        folded = (fold_heads(layer(x), self.num_heads) for layer in projections)
-        return unify(unfold_heads(F.scaled_dot_product_attention(*folded), self.num_heads))
+        folded = (fold_heads(layer(x), self.count) for layer in projections)
+        return unify(unfold_heads(F.scaled_dot_product_attention(*folded), self.count))

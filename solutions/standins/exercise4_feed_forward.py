@@ -16,7 +16,7 @@ class FeedForward(nn.Module):
     ) -> None:
         """Make the layers."""
         super().__init__()
-        if activation not in ("relu", "gelu"):
+        if activation not in {"relu", "gelu"}:
             raise ValueError(f"unknown activation {activation!r}")
         self.options = (activation, dropout)
         self.expand = nn.Linear(embed_dim, hidden_dim or 4 * embed_dim)

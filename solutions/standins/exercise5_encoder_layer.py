@@ -18,7 +18,7 @@ class EncoderLayer(nn.Module):
         """Make the layers."""
         super().__init__()
         self.attention, self.feed_forward = attention, feed_forward
-        self.norm1, self.norm2 = nn.LayerNorm(embed_dim), nn.LayerNorm(embed_dim)
+        self.norm1, self.norm2 = (nn.LayerNorm(embed_dim) for _ in range(2))
         self.options = (norm_first, dropout)
 
     def forward(self, x: Tensor) -> Tensor:

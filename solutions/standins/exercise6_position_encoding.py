@@ -19,14 +19,14 @@ class SinusoidalPositionEncoding(nn.Module):
     def __init__(self, embed_dim: int, max_len: int) -> None:
         """Make the table."""
         super().__init__()
-        self.encoding: Tensor
-        self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))
+        self.table: Tensor
+        self.register_buffer("table", sinusoidal_encoding(seq_len=max_len, embed_dim=embed_dim))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x with its positions (b, t, k)."""
-        if x.size(1) > len(self.encoding):
-            raise ValueError(f"{x.size(1)} positions exceed max_len {len(self.encoding)}")
-        return torch.add(x, self.encoding.narrow(0, 0, x.size(1)))
+        if x.size(1) > len(self.table):
+            raise ValueError(f"{x.size(1)} positions exceed max_len {len(self.table)}")
+        return torch.add(x, self.table.narrow(0, 0, x.size(1)))
 
 
 class LearnedPositionEmbedding(nn.Module):
@@ -35,7 +35,7 @@ class LearnedPositionEmbedding(nn.Module):
     def __init__(self, embed_dim: int, max_len: int) -> None:
         """Make the vectors."""
         super().__init__()
-        self.embedding = nn.Embedding(max_len, embed_dim)
+        self.embedding = nn.Embedding(embedding_dim=embed_dim, num_embeddings=max_len)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x with its positions (b, t, k)."""

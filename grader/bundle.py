@@ -1,0 +1,154 @@
+"""A course as students get it: its files with their checksums, and the stand-ins, sealed.
+
+- course.yml: the public part of the course
+- exercises/, notebooks/: the stubs, for the student to fill in
+- key/manifest.json: what this is, made by which grader, and a checksum of each file
+- key/standins.json: earlier exercises, for grading later ones
+- key/stubs/: the stubs and notebooks once more, for `grade reset`
+- key/*.public.*: the answer key, with no source of a solution or of a known bug
+"""
+
+import base64
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from grader import __version__
+from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
+from grader.errors import CourseError
+
+FORMAT_VERSION = 1  # of the bundle; a change that older or newer graders misread raises it
+KEY = "key"
+MANIFEST = MANIFEST_FILE
+STANDINS = f"{KEY}/standins.json"
+STUBS = f"{KEY}/stubs"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's first moment: the same content makes the same bytes
+
+
+class Manifest(BaseModel):
+    """What a bundle says of itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: int
+    course: str  # the title
+    grader: str  # the version that made it
+    key: str  # "sha256:..." of all that the answer key depends on
+    files: dict[str, str]  # path below the course -> SHA-256 of the content
+
+
+def content_sum(name: str, data: bytes) -> str:
+    """Return a file's checksum; line ends of texts do not count, for editors change them."""
+    if name.endswith((".yml", ".json", ".py", ".md", ".ipynb")):
+        data = data.replace(b"\r\n", b"\n")
+    return hashlib.sha256(data).hexdigest()
+
+
+def parse_manifest(data: bytes, where: str) -> Manifest:
+    """Read a manifest; raises CourseError where it is damaged, or another version's."""
+    root = Path(where).parent.parent
+    try:
+        fields = json.loads(data)
+        version = fields["format_version"]
+        if version == FORMAT_VERSION:
+            return Manifest.model_validate(fields)
+    except (ValueError, KeyError, TypeError, ValidationError):
+        raise CourseError(f"{where} was changed or cut short; {renewal(root)}") from None
+    made = str(fields.get("grader", "another version"))[:20]
+    if isinstance(version, int) and version < FORMAT_VERSION:
+        raise CourseError(
+            f"{where}: the course was made by grader {made}, and this newer one, {__version__}, "
+            f"no longer reads it; {renewal(root)}"
+        )
+    raise CourseError(
+        f"{where}: the course was made by grader {made}, and this is {__version__}: "
+        "install a newer one with pip install --upgrade grader"
+    )
+
+
+def read_manifest(folder: CourseFolder) -> Manifest:
+    """Return the manifest of a course that was started from a bundle; raises CourseError."""
+    path = folder.root / MANIFEST
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    return parse_manifest(data, str(path))
+
+
+def read_part(folder: CourseFolder, manifest: Manifest, name: str) -> bytes:
+    """Return one file of the course; raises CourseError where it is missing or was changed."""
+    path = folder.root / name
+    try:
+        data = path.read_bytes()
+    except OSError:
+        raise CourseError(f"{path} is missing; {renewal(folder.root)}") from None
+    if content_sum(name, data) != manifest.files.get(name):
+        raise CourseError(f"{path} is not as it was made; {renewal(folder.root)}")
+    return data
+
+
+def check_parts(folder: CourseFolder, manifest: Manifest, exercises: Iterable[str]) -> None:
+    """Check course.yml and the keys of some exercises; raises CourseError for the first fault."""
+    starts = tuple(f"{KEY}/{exercise}." for exercise in exercises)
+    for name in manifest.files:
+        if name == COURSE_FILE or name.startswith(starts):
+            read_part(folder, manifest, name)
+
+
+def read_standins(folder: CourseFolder) -> dict[str, str]:
+    """Return the sources of stand-ins by file stem, from solutions or from a bundle."""
+    if not folder.shipped:
+        paths = sorted(folder.standins.glob("*.py"))
+        return {path.stem: path.read_text(encoding="utf-8") for path in paths}
+    return unseal(read_part(folder, read_manifest(folder), STANDINS))
+
+
+def seal(sources: Mapping[str, str]) -> bytes:
+    """Return sources compressed, out of a reader's sight; this is tact and no secret."""
+    packed = zlib.compress(json.dumps(dict(sources), sort_keys=True).encode(), 9)
+    return json.dumps({"standins": base64.b85encode(packed).decode()}).encode()
+
+
+def unseal(data: bytes) -> dict[str, str]:
+    """Read `seal`'s bytes back."""
+    packed = json.loads(data)["standins"]
+    sources: dict[str, str] = json.loads(zlib.decompress(base64.b85decode(packed)))
+    return sources
+
+
+def stub_name(stem: str, *, notebook: bool) -> str:
+    """Return where a bundle keeps the untouched stub of an exercise."""
+    return f"{STUBS}/{stem}.{'ipynb' if notebook else 'py'}"
+
+
+def write_files(root: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder, each whole or not at all; raises OSError."""
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            temporary.write_bytes(data)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip of some files; the same files make the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return buffer.getvalue()

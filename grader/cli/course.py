@@ -1,0 +1,49 @@
+"""What commands share that grade a student's own work in a course folder."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from grader.cli.grade_many import chosen_exercises
+from grader.cli.progress import Progress
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.models import Exercise
+from grader.engine import Engine, open_engine
+from grader.execute.launch import WarmProcess
+from grader.submission import Submission, read_submission
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A student's course, one or more exercises of it, and what grades them."""
+
+    folder: CourseFolder
+    exercises: Sequence[Exercise]
+    place: Path  # where the work is: a folder or one file
+    submission: Submission
+    engine: Engine
+
+
+@contextmanager
+def open_desk(
+    typed: Sequence[str], course: Path | None, submission: Path | None = None
+) -> Iterator[Desk]:
+    """Open the exercises that were named, all where none was; raises GraderError."""
+    warm = WarmProcess()
+    progress = Progress()
+    try:
+        folder = load_course(find_course(course))
+        exercises = chosen_exercises(folder, typed)
+        place = submission or folder.exercises
+        limit = folder.course.limits.source_kib * 1024
+        read = read_submission(place, folder.course, exercises, limit)
+        engine = open_engine(folder, exercises, warm, on_built=progress.key_built)
+        progress.finish()
+        for note in engine.keys.notes:
+            click.echo(f"grade: {note}", err=True)
+        yield Desk(folder, exercises, place, read, engine)
+    finally:
+        warm.close()

@@ -1,0 +1,52 @@
+"""The commands that make course folders: release and start."""
+
+from pathlib import Path
+
+import click
+
+from grader.cli.progress import Progress
+from grader.course.load import find_course, load_course
+
+
+def run_release(into: Path, course: Path | None) -> str:
+    """Write the student bundle, and return what to say of it."""
+    from grader.release import make_bundle, write_bundle
+
+    folder = load_course(find_course(course))
+    progress = Progress()
+    progress.expect(len(folder.course.exercises))
+    try:
+        files = make_bundle(folder, on_built=progress.advance)
+    finally:
+        progress.finish()
+    write_bundle(files, into)
+    size = sum(map(len, files.values())) / 2**20
+    return (
+        f"{into}: {len(files)} files, {size:.1f} MiB, with no line of a solution in them.\n"
+        f"Students unpack it, or: grade start my-folder --bundle {into}"
+    )
+
+
+def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) -> str:
+    """Make or renew a course folder, and return what to say of it."""
+    from grader.start import start_course
+
+    progress = Progress()
+    try:
+        started = start_course(
+            into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_built
+        )
+    finally:
+        progress.finish()
+    course = started.folder.course
+    first = course.exercises[0]
+    if renew:
+        return f"{into} is as new, but for your work in exercises/, which was left alone."
+    points = sum(exercise.points for exercise in course.exercises)
+    file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
+    return (
+        f"{course.title}: {len(course.exercises)} exercises, {points:g} points, in {into}\n\n"
+        f"Next, read {file}, and check your work as you go:\n\n"
+        f"  cd {click.format_filename(into)}\n"
+        f"  grade check {first.id}{'' if notebooks else ' --watch'}"
+    )

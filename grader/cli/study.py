@@ -1,0 +1,128 @@
+"""The commands that help a student along: hint, explain, reset and pack."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+from grader.cli.check import screen_width
+from grader.cli.course import Desk, open_desk
+from grader.cli.grade_many import chosen_exercises
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.models import Exercise
+from grader.errors import UsageError
+
+
+def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
+    """Grade the exercise, and tell the next hint on the first thing that is not right."""
+    from grader.hints import advise, read_lesson
+    from grader.progress import load_progress, remember_hint, remember_result
+    from grader.report.hint import render_hint
+
+    with open_desk([typed], course, submission) as desk:
+        (exercise,) = desk.exercises
+        result = desk.engine.run(exercise, desk.submission, quick=True).result
+        key = desk.engine.keys.keys[exercise.id]
+        lesson = read_lesson(_stub(desk.folder, exercise))
+    if submission is None:
+        remember_result(desk.folder, result, desk.submission.source(exercise))
+    advice = advise(exercise, key, result, lesson)
+    if advice is None:
+        return f"{exercise.id} is complete: there is nothing to hint at."
+    topic = f"{advice.target}/{advice.topic}"
+    told = load_progress(desk.folder).of(exercise.id).hints.get(topic, 0)
+    degree = min(told + 1, len(advice.hints))
+    remember_hint(desk.folder, exercise.id, topic, degree)
+    return render_hint(advice, exercise.id, degree, width=screen_width())
+
+
+def _stub(folder: CourseFolder, exercise: Exercise) -> str:
+    """The untouched lesson: the bundle's, or a source tree's stub."""
+    from grader.bundle import read_manifest, read_part, stub_name
+
+    if folder.shipped:
+        name = stub_name(exercise.stem, notebook=False)
+        return read_part(folder, read_manifest(folder), name).decode()
+    try:
+        return (folder.exercises / exercise.file).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
+    """Record the run of one target, the first that is not right where none is named."""
+    from grader.records import Status
+    from grader.report.trace import render_trace
+    from grader.trace import trace_target
+
+    with open_desk([typed], course, submission) as desk:
+        (exercise,) = desk.exercises
+        names = [t.name for t in exercise.targets]
+        if target and target not in names:
+            raise UsageError(f"{exercise.id} has no target '{target}'; it has {', '.join(names)}")
+        run = desk.engine.run(exercise, desk.submission, quick=True)
+        failed = [c.target for c in run.result.checks if c.status is not Status.PASSED]
+        chosen = exercise.target(target or next(iter(failed), names[-1]))
+        source = desk.submission.source(exercise)
+        if source.problem:
+            return f"{exercise.id}: {source.problem}.\n  next  {source.next_step}."
+        trace = trace_target(desk.engine, exercise, chosen, desk.submission, run)
+    if trace is None:
+        return f"{exercise.id}: {chosen.name} has no case whose steps can be shown."
+    return render_trace(trace, exercise.id, width=screen_width()).rstrip("\n")
+
+
+def run_reset(typed: str, course: Path | None) -> str:
+    """Put the untouched stub in the place of the student's file, which is kept."""
+    from grader.bundle import read_manifest, read_part, stub_name
+    from grader.progress import forget_exercise
+
+    folder = load_course(find_course(course))
+    if not folder.shipped:
+        raise UsageError(
+            f"{folder.root} is a course's source: reset is for folders made by `grade start`"
+        )
+    (exercise,) = chosen_exercises(folder, [typed])
+    own = [folder.exercises / f"{exercise.stem}{suffix}" for suffix in (".py", ".ipynb")]
+    present = [path for path in own if path.is_file()]
+    notebook = present[:1] == own[1:]
+    stub = read_part(folder, read_manifest(folder), stub_name(exercise.stem, notebook=notebook))
+    path = present[0] if present else own[0]
+    try:
+        kept = _keep_copy(path, folder.root / "backups") if present else None
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(stub)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    forget_exercise(folder, exercise.id)
+    where = f"; what you had is in {kept.relative_to(folder.root)}" if kept else ""
+    return f"{path.relative_to(folder.root)} is as it was at first{where}."
+
+
+def _keep_copy(path: Path, into: Path) -> Path:
+    """Copy a file under the first free number, so that no earlier copy is lost."""
+    into.mkdir(exist_ok=True)
+    number = 1
+    while (copy := into / f"{path.stem}.{number}{path.suffix}").exists():
+        number += 1
+    return Path(shutil.copyfile(path, copy))
+
+
+def run_pack(course: Path | None, submission: Path | None, into: Path | None) -> str:
+    """Write the zip to hand in, graded from its own bytes, and return the receipt."""
+    from grader.pack import pack_work
+    from grader.report.receipt import render_receipt
+
+    with open_desk([], course, submission) as desk:
+        packed = pack_work(desk.engine, desk.place, desk.exercises)
+    path = into or Path(f"{_slug(desk)}.zip")
+    try:
+        path.write_bytes(packed.data)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    return render_receipt(packed.receipt, click.format_filename(path), width=screen_width())
+
+
+def _slug(desk: Desk) -> str:
+    title = "".join(c if c.isalnum() else "-" for c in desk.folder.course.title.lower())
+    return "-".join(part for part in title.split("-") if part)

@@ -1,0 +1,194 @@
+"""`check` in a notebook: grades what the cells that were run define."""
+
+import atexit
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.bundle import MANIFEST
+from grader.cells import LABEL, defined_names, definitions
+from grader.cli.grade_many import chosen_exercises
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.models import Exercise
+from grader.engine import Engine, open_engine
+from grader.errors import GraderError, UsageError
+from grader.execute.launch import WarmProcess
+from grader.exhibits import Exhibit, exhibits_of
+from grader.progress import remember_result
+from grader.records import Document
+from grader.report.html import render_fragment
+from grader.report.terminal import render_document
+from grader.submission import Source, Submission, read_source, read_submission
+
+_STEM = re.compile(r"^[a-z]+\d+(_[a-z0-9_]+)?$")  # of an exercise's file
+_COURSE_OF_BUNDLE = "course-of-the-bundle"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A graded exercise, as text in a console and with its pictures in a notebook."""
+
+    document: Document
+    exhibits: dict[str, tuple[Exhibit, ...]]
+
+    def __repr__(self) -> str:
+        """Return the report as in a terminal, without colours."""
+        import click
+
+        return click.unstyle(render_document(self.document)).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return render_fragment(self.document, self.exhibits)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One line in place of a report: what is wrong with the question."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """Return the line."""
+        return self.text
+
+
+def check(
+    exercise: str, *, course: str | Path | None = None, history: Sequence[str] | None = None
+) -> Report | Said:
+    """Grade an exercise by what the cells run so far define, and show the report.
+
+    `course` is the course's folder, else the nearest one, else the one that grader carries.
+    `history` are the cells' texts, else IPython's. A mistake in the question is said in a line.
+    """
+    try:
+        folder = _course(str(Path(course).expanduser()) if course else None, str(Path.cwd()))
+        (chosen,) = chosen_exercises(folder, [exercise])
+        cells = _history() if history is None else list(history)
+        engine = _engine(folder.root, chosen.id)
+        submission = _submission(folder, chosen, cells)
+        run = engine.run(chosen, submission, quick=True)
+    except GraderError as error:
+        return Said(f"grade: {error}")
+    remember_result(folder, run.result, submission.source(chosen))
+    shown = {chosen.id: exhibits_of(engine, chosen, submission, run)}
+    return Report(engine.sum_up([run.result]), shown)
+
+
+@cache
+def _warm() -> WarmProcess:
+    """One warm process a kernel; it ends with it."""
+    warm = WarmProcess()
+    atexit.register(warm.close)
+    return warm
+
+
+@cache
+def _engine(root: Path, exercise: str) -> Engine:
+    warm = _warm()  # torch loads there while the key is read here
+    folder = load_course(root)
+    return open_engine(folder, [folder.course.exercise(exercise)], warm)
+
+
+@cache
+def _course(named: str | None, here: str) -> CourseFolder:
+    """Find the course: named, at or above this folder, in a folder here, or in grader itself."""
+    if named:
+        return load_course(find_course(Path(named)))
+    for folder in (Path(here), *Path(here).parents):
+        if (folder / "course.yml").is_file() or (folder / MANIFEST).is_file():
+            return load_course(find_course(folder))
+    below = sorted(path.parent.parent for path in Path(here).glob(f"*/{MANIFEST}"))
+    if len(below) == 1:
+        return load_course(below[0])
+    if below:
+        names = ", ".join(path.name for path in below)
+        raise UsageError(f"there are {len(below)} courses here, {names}: give course=")
+    return _carried_course()
+
+
+def _carried_course() -> CourseFolder:
+    """Unpack the course that grader carries, for a notebook that stands alone."""
+    import platformdirs
+
+    from grader import __version__
+    from grader.start import packaged_bundle, start_course
+
+    if not packaged_bundle().is_file():
+        raise UsageError(
+            "no course here or above: run `!grade start my-transformer`, or give course="
+        )
+    into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
+    if (into / MANIFEST).is_file():
+        start_course(into, renew=True)
+        return load_course(into)
+    return start_course(into).folder
+
+
+def _history() -> list[str]:
+    """The texts of the cells that this kernel has run, in order."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is None:
+        raise UsageError("check grades a notebook's cells; for a file use: grade check exercise3")
+    return [str(cell) for cell in shell.history_manager.input_hist_raw]
+
+
+def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) -> Submission:
+    """The cells as this exercise; earlier exercises from their files."""
+    limit = folder.course.limits.source_kib * 1024
+    targets = [target.name for target in exercise.targets]
+    source = Source(LABEL, definitions(cells, targets), notebook=True)
+    others = {e.id: Source(e.file, problem="not here") for e in folder.course.exercises}
+    if folder.exercises.is_dir():
+        others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources
+    return Submission({**others, exercise.id: source})
+
+
+class EarlierNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports an exercise's notebook in this folder as a module, where there is no .py file."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Any = None,  # noqa: ARG002 - the import system's signature
+        target: Any = None,  # noqa: ARG002
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find `<stem>.ipynb` in the working directory."""
+        if _STEM.match(fullname) and Path(f"{fullname}.ipynb").is_file():
+            return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.ipynb")
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the notebook's definitions; raises what they raise."""
+        source = read_source(Path(f"{module.__name__}.ipynb"), 1 << 22)
+        if source.problem:
+            raise ImportError(source.problem)
+        cells = [text for _, text in source.units]
+        for label, text in definitions(cells, defined_names(cells)):
+            exec(compile(text, label, "exec"), module.__dict__)  # noqa: S102 - what was imported
+
+
+def load_extension(ipython: Any) -> None:
+    """Add the cell magic %%check, and make notebooks of earlier exercises importable."""
+
+    def check_cell(line: str, cell: str) -> Report | Said | None:
+        """Run the cell, then grade the exercise that the line names."""
+        outcome = ipython.run_cell(cell)
+        return check(line.strip()) if outcome.success else None
+
+    def check_line(line: str) -> Report | Said:
+        """Grade the exercise that the line names."""
+        return check(line.strip())
+
+    ipython.register_magic_function(check_cell, "cell", "check")
+    ipython.register_magic_function(check_line, "line", "check")
+    if not any(isinstance(finder, EarlierNotebooks) for finder in sys.meta_path):
+        sys.meta_path.append(EarlierNotebooks())

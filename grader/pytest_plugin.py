@@ -1,0 +1,185 @@
+"""Makes every check of a student's course a pytest item: `pytest exercises/`, `-k exercise3`.
+
+It is loaded with every run of pytest where grader is installed, so it imports nothing until a file
+in the exercises folder of a course made by `grade start` is collected, and does nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from grader.course.load import CourseFolder
+    from grader.engine import Engine
+    from grader.execute.launch import WarmProcess
+    from grader.records import CheckResult, ExerciseResult
+
+_DESK: pytest.StashKey[Desk] = pytest.StashKey()
+_MANIFEST = Path("key", "manifest.json")  # of a course as students get it
+
+
+class Desk:
+    """What a session's exercises share: one warm process, and an engine a course."""
+
+    def __init__(self) -> None:
+        """Begin with nothing; most sessions need none of it."""
+        self._warm: WarmProcess | None = None
+        self._engines: dict[Path, Engine] = {}
+
+    def engine(self, folder: CourseFolder) -> Engine:
+        """Return the engine of a course; raises GraderError."""
+        from grader.engine import open_engine
+        from grader.execute.launch import WarmProcess
+
+        if self._warm is None:
+            self._warm = WarmProcess()
+        if folder.root not in self._engines:
+            opened = open_engine(folder, folder.course.exercises, self._warm)
+            self._engines[folder.root] = opened
+        return self._engines[folder.root]
+
+    def close(self) -> None:
+        """End the warm process."""
+        if self._warm is not None:
+            self._warm.close()
+
+
+class CheckFailed(Exception):
+    """A check that is not passed; its text is the report's."""
+
+
+class ExerciseFile(pytest.File):
+    """An exercise's file, whose items are its checks."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield one item a check, by the course and its key; the file itself is not run."""
+        from grader.course.load import load_course
+        from grader.errors import GraderError
+        from grader.grading import list_checks
+
+        try:
+            folder = load_course(self.path.parent.parent)
+            (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
+            key = self.config.stash[_DESK].engine(folder).keys.keys[exercise.id]
+        except GraderError as error:
+            raise self.CollectError(str(error)) from None
+        for check in list_checks(folder.course, exercise, key):
+            yield CheckItem.from_parent(self, name=check.id.split("/", 1)[1], check_id=check.id)
+
+    @cached_property
+    def result(self) -> ExerciseResult:
+        """The graded exercise, once for all of its items."""
+        from grader.course.load import load_course
+        from grader.submission import read_submission
+
+        folder = load_course(self.path.parent.parent)
+        (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
+        limit = folder.course.limits.source_kib * 1024
+        submission = read_submission(self.path, folder.course, [exercise], limit)
+        return self.config.stash[_DESK].engine(folder).run(exercise, submission).result
+
+
+class CheckItem(pytest.Item):
+    """One check of an exercise."""
+
+    def __init__(self, *, check_id: str, **arguments: Any) -> None:
+        """Take the check's id, as in a report."""
+        super().__init__(**arguments)
+        self.check_id = check_id
+
+    def runtest(self) -> None:
+        """Take the check's verdict; raises CheckFailed or pytest's Skipped."""
+        from grader.records import Status
+
+        result = self.file.result
+        check = next(check for check in result.checks if check.id == self.check_id)
+        if check.status is Status.SKIPPED:
+            pytest.skip(check.message)
+        if check.status is not Status.PASSED:
+            raise CheckFailed(_words(result, check))
+
+    @property
+    def file(self) -> ExerciseFile:
+        """The file that the check belongs to."""
+        assert isinstance(self.parent, ExerciseFile)  # noqa: S101 - made by its collect alone
+        return self.parent
+
+    def repr_failure(
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,
+    ) -> Any:
+        """Show the report's words in place of our own traceback."""
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Say where the check belongs, for editors' test panels."""
+        return self.path, 0, self.check_id
+
+
+def _words(result: ExerciseResult, check: CheckResult) -> str:
+    from grader.report.terminal import shown_case
+
+    lines = [check.message]
+    for label, text in (("case", shown_case(check)), ("next", check.next_step)):
+        lines += [f"{label}  {text}"] if text else []
+    for diagnosis in result.diagnoses:
+        if diagnosis.target == check.target:
+            lines += [f"▸ {diagnosis.evidence}", f"hint  {diagnosis.hint}"]
+    return "\n".join(lines)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the session's desk, still empty."""
+    config.stash[_DESK] = Desk()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what was started."""
+    if _DESK in config.stash:
+        config.stash[_DESK].close()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExerciseFile | None:
+    """Collect exercises' files, .py and notebooks; of two with one name the one that is graded."""
+    if not _is_exercise(file_path) or (file_path.suffix == ".py" and _named(parent, file_path)):
+        return None  # a .py file that was named comes by the hook below
+    if file_path.suffix == ".ipynb" and file_path.with_suffix(".py").exists():
+        return None
+    collected: ExerciseFile = ExerciseFile.from_parent(parent, path=file_path)
+    return collected
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
+    """Take an exercise that was named on the command line for what it is: it is not imported."""
+    if _is_exercise(module_path):
+        return ExerciseFile.from_parent(parent, path=module_path)
+    return None
+
+
+def _named(parent: pytest.Collector, path: Path) -> bool:
+    return parent.session.isinitpath(path)
+
+
+def _is_exercise(path: Path) -> bool:
+    """Whether a file is an exercise of a student's course, by course.yml."""
+    if path.suffix not in (".py", ".ipynb") or path.parent.name != "exercises":
+        return False
+    root = path.parent.parent
+    if not (root / _MANIFEST).is_file():
+        return False
+    from grader.course.load import load_course
+    from grader.errors import GraderError
+
+    try:
+        exercises = load_course(root).course.exercises
+    except GraderError:
+        return True  # collecting it tells what is wrong
+    return any(path.stem in (exercise.stem, exercise.id) for exercise in exercises)

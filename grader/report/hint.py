@@ -1,0 +1,30 @@
+"""The words of `grade hint`."""
+
+import click
+
+from grader.hints import Advice
+from grader.report.terminal import wrapped
+
+_QUOTED_FROM = 2  # the degree from which the lesson's passage is quoted
+
+
+def render_hint(advice: Advice, exercise: str, degree: int, *, width: int = 80) -> str:
+    """Return the hints up to a degree, the newest last, and where the lesson speaks of it."""
+    count = len(advice.hints)
+    lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
+    if advice.finding:
+        lines += ["", *wrapped(advice.finding, width, first="  ▸ ", hang=4)]
+    lines.append("")
+    for number, hint in enumerate(advice.hints[:degree], start=1):
+        lines += wrapped(hint, width, first=f"  {number}  ", hang=5)
+    if advice.lesson is not None:
+        lines.append("")
+        where = f"lesson, “{advice.lesson.section}”"
+        if degree >= _QUOTED_FROM:
+            text = advice.lesson.text.replace("**", "")
+            lines += wrapped(f"{where}: {text}", width, first="  ", hang=2)
+        else:
+            lines += wrapped(f"{where}, from line {advice.lesson.line}", width, first="  ", hang=2)
+    after = f"grade hint {exercise}" if degree < count else f"grade explain {exercise}"
+    what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
+    return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])

@@ -1,0 +1,24 @@
+"""The receipt of `grade pack`, for a terminal."""
+
+import click
+
+from grader.pack import Receipt
+from grader.report.terminal import number, wrapped
+
+
+def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
+    """Return what is in the zip, with points on the public cases and the content's hash."""
+    lines = [click.style(f"{path} is ready to hand in", bold=True), ""]
+    for line in receipt.exercises:
+        if not line.file:
+            lines.append(f"  –  {line.exercise}  not there")
+            continue
+        mark = "✓" if line.status == "passed" else "✗"
+        score = f"{number(line.score)} / {number(line.max_score)}"
+        lines.append(f"  {mark}  {line.file}  {score}")
+    total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
+    lines += ["", f"  {total}"]
+    lines += wrapped(receipt.content, width, first="  ", hang=2)
+    last = "Check that nothing is missing: the final score comes from other cases of the same kind."
+    lines += ["", *wrapped(last, width)]
+    return "\n".join(lines)

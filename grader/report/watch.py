@@ -1,0 +1,66 @@
+"""The screen of `grade check --watch`."""
+
+import click
+
+from grader.records import Status
+from grader.report.terminal import heading, number, target_lines, wrapped
+from grader.watch import Change, Turn
+
+_LISTED = 4  # checks that changed and are named
+
+
+def render_turn(turn: Turn, *, width: int = 80) -> str:
+    """Return one screen: what changed, points by target, and the first that is not right."""
+    result = turn.result
+    lines = []
+    if turn.finished:
+        done = f"✓ {turn.finished} is complete. On to {result.exercise}."
+        lines += [*(click.style(line, fg="green") for line in wrapped(done, width)), ""]
+    lines += heading(result.exercise, result.title, result.score, result.max_score, width)
+    if turn.change is not None:
+        lines += ["", *_change_lines(turn.change, width)]
+    lines.append("")
+    open_targets = []
+    for target in dict.fromkeys(check.target for check in result.checks):
+        checks = [check for check in result.checks if check.target == target]
+        passed = all(check.status is Status.PASSED for check in checks)
+        mark = click.style("✓", fg="green") if passed else click.style("✗", fg="red")
+        score, possible = sum(c.score for c in checks), sum(c.max_score for c in checks)
+        lines.append(f"  {mark} {target}  {number(score)} / {number(possible)}")
+        open_targets += [] if passed else [target]
+    if open_targets:
+        first = open_targets[0]
+        checks = [check for check in result.checks if check.target == first]
+        found = [d for d in result.diagnoses if d.target == first]
+        lines += ["", *target_lines(first, checks, found, width)]
+    for note in result.notes:
+        lines += wrapped(f"{note}.", width, first="  Note: ", hang=8)
+    return "\n".join([*lines, "", *_footer(turn, width)]) + "\n"
+
+
+def _change_lines(change: Change, width: int) -> list[str]:
+    if not (change.points or change.passed or change.failed):
+        return ["  no change"]
+    lines = []
+    if change.points:
+        sign, colour = ("▲", "green") if change.points > 0 else ("▼", "red")
+        way = "more" if change.points > 0 else "fewer"
+        plural = "" if abs(change.points) == 1 else "s"
+        text = f"{sign} {number(abs(change.points))} point{plural} {way}"
+        lines.append(f"  {click.style(text, fg=colour)}")
+    for label, names in (("right now: ", change.passed), ("no longer right: ", change.failed)):
+        if names:
+            more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            text = ", ".join(names[:_LISTED]) + more
+            lines += wrapped(text, width, first=f"  {label}", hang=4)
+    return lines
+
+
+def _footer(turn: Turn, width: int) -> list[str]:
+    if turn.last:
+        all_right = turn.earned >= turn.possible
+        text = "That was the last: all exercises are complete." if all_right else "All is right."
+        return [click.style(f"✓ {text}", fg="green")]
+    total = f"{number(turn.earned)} of {number(turn.possible)} points in all"
+    help_ = f"save the file to check again · grade hint {turn.result.exercise} · Ctrl+C ends"
+    return [click.style(line, dim=True) for line in wrapped(f"{total} · {help_}", width)]

@@ -1,0 +1,80 @@
+"""The pytest plugin: a course's checks as items, and nothing anywhere else."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+from support import ROOT, SUBMISSIONS
+
+_FILE = "exercise3_multi_head.py"
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+
+
+def _pytest(cwd: Path, *arguments: str) -> Ran:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    if "grader" not in _entry_points():
+        command[3:3] = ["-p", "grader.pytest_plugin"]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return Ran(done.returncode, done.stdout + done.stderr)
+
+
+def _entry_points() -> set[str]:
+    """The plugins of this environment: one installed before there was a plugin lacks ours."""
+    from importlib.metadata import entry_points
+
+    return {point.name for point in entry_points(group="pytest11")}
+
+
+def test_every_check_is_an_item_and_junit_has_them(course: Path) -> None:
+    (course / "exercises" / _FILE).write_bytes(
+        (SUBMISSIONS / "keys-from-queries" / _FILE).read_bytes()
+    )
+    ran = _pytest(course, "-k", "exercise3", "--junitxml", "out.xml")
+    assert ran.status == 1
+    (suite,) = ElementTree.parse(course / "out.xml").getroot()
+    assert suite.get("tests") == "82"
+    failed = {case.get("name") for case in suite if case.find("failure") is not None}
+    assert "MultiHeadSelfAttention/numeric" in failed
+    assert "fold_heads/numeric" not in failed
+    assert "▸ Your output equals, to 1e-12, what comes out when the keys are made" in ran.out
+    assert "next  work the smallest case through" in ran.out
+    assert "Traceback" not in ran.out
+
+
+def test_file_named_on_the_command_line_is_graded_and_not_imported(course: Path) -> None:
+    text = (SUBMISSIONS / "perfect" / _FILE).read_text("utf-8")
+    (course / "exercises" / _FILE).write_text(f"{text}\nassert __package__ == 'exercises'\n")
+    ran = _pytest(course, f"exercises/{_FILE}", "-q")
+    assert ran.status == 0, ran.out
+    assert "82 passed" in ran.out
+
+
+def test_course_that_is_damaged_is_a_collection_error(course: Path) -> None:
+    (course / "key" / "exercise3.public.json").unlink()
+    ran = _pytest(course, "exercises", "-q")
+    assert ran.status == 2
+    assert "exercise3.public.json is missing" in ran.out
+
+
+def test_other_projects_are_not_disturbed(tmp_path: Path) -> None:
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "exercise1_attention.py").write_text("raise SystemExit")
+    (tmp_path / "test_own.py").write_text(
+        "import sys\ndef test_light(): assert 'pydantic' not in sys.modules\n"
+    )
+    ran = _pytest(tmp_path, "-q")
+    assert ran.status == 0, ran.out
+    assert "1 passed" in ran.out
+
+
+@pytest.mark.parametrize("place", ["tests/courses", "exercises"])
+def test_source_trees_are_not_collected(place: str) -> None:
+    ran = _pytest(ROOT, place, "-q", "--collect-only", "-c", "/dev/null", "--rootdir", str(ROOT))
+    assert "no tests collected" in ran.out
