@@ -20,7 +20,7 @@ test: $(STAMP) ## Install what is missing; lint, types, derived files, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/grade derive --check
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: $(STAMP) ## Measure the project's figures against their targets
 	@$(BIN)/python benchmarks/run.py

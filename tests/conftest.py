@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 from support import ROOT, Grade, RunGrade, Shown
 
@@ -33,7 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep all answer keys in one folder of this session, for subprocesses too."""
     kept = os.environ.get("GRADE_TEST_CACHE")  # for whoever runs the tests again and again
-    folder = Path(kept) if kept else tmp_path_factory.mktemp("keys")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # by all workers
+    folder = Path(kept) if kept else shared / "keys"
+    folder.mkdir(exist_ok=True)
     before = os.environ.get("GRADE_CACHE")
     os.environ["GRADE_CACHE"] = str(folder)
     yield folder
@@ -58,9 +62,10 @@ def folder() -> CourseFolder:
 
 
 @pytest.fixture(scope="session")
-def keys(folder: CourseFolder) -> Keys:
-    """Build the public keys of all exercises, once a session."""
-    return load_keys(folder, [e.id for e in folder.course.exercises], PUBLIC)
+def keys(folder: CourseFolder, cache: Path) -> Keys:
+    """Build the public keys of all exercises, once a session; the first worker does it."""
+    with filelock.FileLock(cache / ".lock"):
+        return load_keys(folder, [e.id for e in folder.course.exercises], PUBLIC)
 
 
 @pytest.fixture(scope="session")
