@@ -11,14 +11,11 @@ from grader.batch.pool import Begin, Lost, Pool
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import Graded, Unit, grade_unit
-from grader.course.load import CourseFolder, load_course
+from grader.batch.workplace import Workplace, prepare_keys
+from grader.course.load import CourseFolder
 from grader.course.models import Exercise
-from grader.engine import open_engine
-from grader.errors import InternalError, UsageError
-from grader.execute.isolation import Level, choose, require
-from grader.execute.launch import WarmProcess
-from grader.key.cache import PUBLIC_SECRET, Keys, build_missing_pairs, load_keys
-from grader.key.secret import hidden_secret
+from grader.errors import UsageError
+from grader.execute.isolation import Level, choose_for_class
 from grader.plan.records import HIDDEN, PUBLIC
 
 
@@ -56,31 +53,26 @@ def run_batch(
 
     `expect` hears how many steps are to come, `advance` hears of each.
     """
-    level = _choose_level(request.isolation)
+    level = choose_for_class(request.isolation)
     entries = find_entries(request.submissions, request.folder.course)
     _refuse_inside(request)
     split = HIDDEN if request.hidden else PUBLIC
     results = Results(request.results, About(request.folder.course.title, split))
     try:
-        keys = _prepare_keys(request, split, expect, advance)
+        keys = prepare_keys(
+            request.folder, request.exercises, expect, advance, hidden=request.hidden
+        )
         known = {} if request.force else results.digests()
         expect(len(entries))
-        begin = partial(
-            _grader, request.folder.root, tuple(keys.keys), request.hidden, keys.digest, level
+        workplace = Workplace(
+            request.folder.root, tuple(keys.keys), keys.digest, level, request.hidden
         )
+        begin = partial(_grader, workplace)
         graded = _grade_all(request, entries, known, begin, results, keys.digest, advance)
         summary = summarise(request.results, request.folder.course)
     finally:
         results.close()
     return Batch(level, graded, len(entries) - graded, summary)
-
-
-def _choose_level(wanted: Level | None) -> Level:
-    """Return the level to grade at; raises UsageError where it is too low and not asked for."""
-    found = choose(wanted)
-    if wanted is None:
-        require(found, Level.LANDLOCK)
-    return found.level
 
 
 def _refuse_inside(request: BatchRequest) -> None:
@@ -89,27 +81,6 @@ def _refuse_inside(request: BatchRequest) -> None:
         raise UsageError(
             f"{request.results} lies inside of the submissions: name a folder elsewhere"
         )
-
-
-def _prepare_keys(
-    request: BatchRequest,
-    split: str,
-    expect: Callable[[int], None],
-    advance: Callable[[str], None],
-) -> Keys:
-    """Build what is missing of the keys before any process needs it."""
-
-    def built(what: str, exercise: str) -> None:
-        expect(1)
-        advance(f"{what} of {exercise}")
-
-    secret = hidden_secret(request.folder) if request.hidden else PUBLIC_SECRET
-    ids = [exercise.id for exercise in request.exercises]
-    keys = load_keys(
-        request.folder, ids, split, secret=secret, on_built=partial(built, "answer key")
-    )
-    build_missing_pairs(request.folder, keys, split, secret, partial(built, "pairs"))
-    return keys
 
 
 def _grade_all(
@@ -139,20 +110,10 @@ def _grade_all(
 
 
 @contextlib.contextmanager
-def _grader(
-    root: Path, exercises: Sequence[str], hidden: bool, digest: str, level: Level
-) -> Iterator[Callable[[Unit], Graded]]:
+def _grader(workplace: Workplace) -> Iterator[Callable[[Unit], Graded]]:
     """Give what grades units, in a process of its own."""
-    warm = WarmProcess(level)
-    try:
-        folder = load_course(root)
-        wanted = [folder.course.exercise(e) for e in exercises]
-        engine = open_engine(folder, wanted, warm, hidden=hidden)
-        if engine.keys.digest != digest:
-            raise InternalError("the course was changed while the class was graded: start again")
+    with workplace.opened() as engine:
         yield partial(grade_unit, engine)
-    finally:
-        warm.close()
 
 
 def _given_up(lost: Lost[Unit]) -> Graded:

@@ -35,7 +35,7 @@ def run_batch_command(
         chosen_exercises(folder, only),
         submissions,
         results,
-        jobs or _cores(),
+        jobs or cores(),
         hidden=not public,
         isolation=Level(isolation) if isolation else None,
         force=force,
@@ -66,7 +66,7 @@ def run_report(results: Path, course: Path | None, *, students: bool, as_json: b
     return 0
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

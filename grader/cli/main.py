@@ -21,6 +21,13 @@ _COURSE = click.option(
     help="The course's folder; else the nearest folder with a course.yml, from here upwards.",
 )
 
+_JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
+_ISOLATION = click.option(
+    "--isolation",
+    type=click.Choice(["full", "landlock", "process"]),
+    help="The level to isolate submissions at; else the best there is, and not below landlock.",
+)
+
 
 class _Suggesting(click.Group):
     """Names the nearest command where an unknown one is asked for."""
@@ -136,13 +143,9 @@ def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path 
 @click.option("-o", "--output", "results", type=click.Path(path_type=Path), required=True)
 @_COURSE
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
+@_JOBS
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
-@click.option(
-    "--isolation",
-    type=click.Choice(["full", "landlock", "process"]),
-    help="The level to isolate submissions at; else the best there is, and not below landlock.",
-)
+@_ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
 def batch(
     submissions: Path,
@@ -248,10 +251,18 @@ def nbgrader_init(directory: Path, course: Path | None, assignment: str) -> None
     help="The folder with nbgrader_config.py; else this one.",
 )
 @click.option("--student", default="", help="Grade one student's submission.")
+@_JOBS
+@_ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--public", is_flag=True, help="Use the public cases in place of the hidden ones.")
 def nbgrader_autograde(
-    assignment: str, directory: Path, student: str, force: bool, public: bool
+    assignment: str,
+    directory: Path,
+    student: str,
+    jobs: int | None,
+    isolation: str | None,
+    force: bool,
+    public: bool,
 ) -> None:
     r"""Grade a whole class into nbgrader's gradebook, fast and in the sandbox.
 
@@ -261,7 +272,11 @@ def nbgrader_autograde(
     """
     from grader.cli.nbgrader import run_autograde
 
-    sys.exit(run_autograde(directory, assignment, student, force=force, public=public))
+    sys.exit(
+        run_autograde(
+            directory, assignment, student, jobs, isolation=isolation, force=force, public=public
+        )
+    )
 
 
 @cli.command()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.batch import cores
 from grader.cli.progress import Progress
 from grader.course.load import find_course, load_course
-from grader.execute.launch import WarmProcess
+from grader.execute.isolation import Level
 from grader.nbgrader.lazily import needs_nbgrader
 
 if TYPE_CHECKING:
@@ -52,19 +53,25 @@ def _short_name(title: str) -> str:
 
 
 def run_autograde(
-    directory: Path, assignment: str, student: str, *, force: bool, public: bool
+    directory: Path,
+    assignment: str,
+    student: str,
+    jobs: int | None,
+    *,
+    isolation: str | None,
+    force: bool,
+    public: bool,
 ) -> int:
     """Grade a class into the gradebook; status 1 where a person is needed."""
-    warm = WarmProcess()
-    progress = Progress()
-    try:
-        with needs_nbgrader():
-            from grader.nbgrader.autograde import Request, autograde
+    with needs_nbgrader():
+        from grader.nbgrader.autograde import Request, autograde
 
-        request = Request(directory, assignment, student, force, public)
-        outcome = autograde(request, warm, progress)
+    level = Level(isolation) if isolation else None
+    request = Request(directory, assignment, student, force, public, jobs or cores(), level)
+    progress = Progress(rate_of="students")
+    try:
+        outcome = autograde(request, progress)
     finally:
-        warm.close()
         progress.finish()
     _report(assignment, outcome)
     return int(bool(outcome.problems))

@@ -88,6 +88,17 @@ def choose(wanted: Level | None) -> Isolation:
     return found.at(wanted)
 
 
+def choose_for_class(wanted: Level | None) -> Level:
+    """Return the level for others' code: the wanted one, else the best, at least Landlock.
+
+    Raises UsageError where this machine has too little and less was not asked for.
+    """
+    found = choose(wanted)
+    if wanted is None:
+        require(found, Level.LANDLOCK)
+    return found.level
+
+
 def require(found: Isolation, at_least: Level) -> None:
     """Raise UsageError where submissions are less isolated than `at_least`."""
     if found.level.rank < at_least.rank:

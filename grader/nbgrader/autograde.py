@@ -1,8 +1,10 @@
-"""`grade nbgrader autograde`: a whole class: read, grade, write, one student after another."""
+"""`grade nbgrader autograde`: reads a class, has a pool of processes grade it, and writes it."""
 
+import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,13 +12,15 @@ from nbgrader.apps import NbGrader
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import AssignLatePenalties
 
-from grader.engine import open_engine
+from grader.batch.pool import Begin, Lost, Pool
+from grader.batch.workplace import Workplace, prepare_keys
 from grader.errors import UsageError
-from grader.execute.launch import WarmProcess
+from grader.execute.isolation import Level, choose_for_class
 from grader.nbgrader.bulk import GradedHandin, Steps, StudentGrader
 from grader.nbgrader.gradebook import open_gradebook, read_sheets
-from grader.nbgrader.handin import find_students, read_handin
+from grader.nbgrader.handin import Handin, find_students, read_handin
 from grader.nbgrader.place import course_near
+from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.nbgrader.writer import GradebookWriter, write_folder
 
@@ -30,6 +34,8 @@ class Request:
     student: str = ""  # one student; all where it is empty
     force: bool = False  # grade again what was graded
     public: bool = False  # on the public cases
+    jobs: int = 1  # processes
+    isolation: Level | None = None  # the best there is, and not below landlock, where None
 
 
 @dataclass
@@ -51,16 +57,14 @@ class Progress(Protocol):
     def advance(self, label: str) -> None:
         """Hear that a step is done."""
 
-    def key_built(self, exercise: str) -> None:
-        """Hear of an answer key that was built."""
 
-
-def autograde(request: Request, warm: WarmProcess, progress: Progress) -> Outcome:
+def autograde(request: Request, progress: Progress) -> Outcome:
     """Grade the submissions of an assignment into the gradebook; raises GraderError.
 
     A student's grades are written before the autograded folder appears, and the folder tells that
     the student is done: a run that was stopped goes on where it was.
     """
+    level = choose_for_class(request.isolation)
     app = open_app(request.directory)
     folder = course_near(request.directory)
     converter = Autograde(coursedir=app.coursedir, parent=app)
@@ -73,18 +77,18 @@ def autograde(request: Request, warm: WarmProcess, progress: Progress) -> Outcom
         if not waiting:
             return outcome
         progress.expect(len(waiting))
-        engine = open_engine(
-            folder,
-            folder.course.exercises,
-            warm,
-            hidden=not request.public,
-            on_built=progress.key_built,
-        )
-        grader = StudentGrader(sheets, NotebookGrader(engine), _steps(converter))
+        exercises = folder.course.exercises
+        hidden = not request.public
+        keys = prepare_keys(folder, exercises, progress.expect, progress.advance, hidden=hidden)
+        workplace = Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
+        begin = partial(_student_grader, workplace, request.directory.resolve(), sheets)
         late = AssignLatePenalties(config=app.config)
         writer = GradebookWriter(gradebook, request.assignment, late)
         handins = (read_handin(s, path, folder.course) for s, path in waiting.items())
-        for graded in _grade_all(grader, handins):
+        for graded in _grade_all(begin, handins, min(request.jobs, len(waiting))):
+            if isinstance(graded, Lost):
+                outcome.problems.append((graded.unit.student, f"not graded: {graded.reason}"))
+                continue
             writer.write(graded)
             write_folder(graded, *_places(app, converter, request, graded.handin.student))
             _tell(outcome, graded)
@@ -92,9 +96,26 @@ def autograde(request: Request, warm: WarmProcess, progress: Progress) -> Outcom
     return outcome
 
 
-def _grade_all(grader: StudentGrader, handins: Iterator[Any]) -> Iterator[GradedHandin]:
-    """Grade one after another; the place where a pool of sandboxes fits."""
-    return map(grader.grade, handins)
+def _grade_all(
+    begin: Begin[Handin, GradedHandin], handins: Iterator[Handin], jobs: int
+) -> Iterator[GradedHandin | Lost[Handin]]:
+    """Yield each graded submission as it comes."""
+    pool: Pool[Handin, GradedHandin] = Pool(begin, jobs)
+    try:
+        yield from pool.map(handins)
+    finally:
+        pool.close()
+
+
+@contextlib.contextmanager
+def _student_grader(
+    workplace: Workplace, directory: Path, sheets: Mapping[str, Sheet]
+) -> Iterator[Callable[[Handin], GradedHandin]]:
+    """Give what grades submissions, in a process of its own."""
+    app = open_app(directory)
+    steps = _steps(Autograde(coursedir=app.coursedir, parent=app))
+    with workplace.opened() as engine:
+        yield StudentGrader(sheets, NotebookGrader(engine), steps).grade
 
 
 def open_app(directory: Path) -> Any:

@@ -12,6 +12,7 @@ from traitlets import Bool, Enum
 from grader.course.models import Exercise
 from grader.engine import open_engine
 from grader.errors import UsageError
+from grader.execute.isolation import Level, choose_for_class
 from grader.execute.launch import WarmProcess
 from grader.nbgrader.fill import Filled, fill_notebook
 from grader.nbgrader.place import course_near
@@ -25,6 +26,11 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
     """Grades the notebooks of the course in grader's sandbox; starts no kernel for them."""
 
     hidden = Bool(True, help="Grade on the hidden cases; else on the public ones.").tag(config=True)
+    isolation = Enum(
+        ("", *Level),
+        default_value="",
+        help="The level to isolate submissions at; else the best there is, not below landlock.",
+    ).tag(config=True)
     other_notebooks = Enum(
         ("kernel", "refuse"),
         default_value="kernel",
@@ -40,7 +46,7 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
         if exercise is None:
             return self._run_other(nb, resources)
         beside = self._submitted(place, folder)
-        grader = _grader(str(course_near(folder).root), self.hidden)
+        grader = _grader(str(course_near(folder).root), self.hidden, self.isolation)
         filled = fill_notebook(nb, exercise, grader, beside)
         resources[_FILLED] = filled
         return nb, resources
@@ -103,9 +109,9 @@ def _course_directory(part: Any) -> Any:
 
 
 @lru_cache(maxsize=2)
-def _grader(root: str, hidden: bool) -> NotebookGrader:
+def _grader(root: str, hidden: bool, isolation: str) -> NotebookGrader:
     """Return one grader for all notebooks of this process; raises GraderError."""
     folder = course_near(Path(root))
-    warm = WarmProcess()
+    warm = WarmProcess(choose_for_class(Level(isolation) if isolation else None))
     atexit.register(warm.close)
     return NotebookGrader(open_engine(folder, folder.course.exercises, warm, hidden=hidden))

@@ -1,0 +1,67 @@
+"""What each process of a pool opens for itself, and what is made ready before any of them."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from grader.course.load import CourseFolder, load_course
+from grader.course.models import Exercise
+from grader.engine import Engine, open_engine
+from grader.errors import InternalError
+from grader.execute.isolation import Level
+from grader.execute.launch import WarmProcess
+from grader.key.cache import PUBLIC_SECRET, Keys, build_missing_pairs, load_keys
+from grader.key.secret import hidden_secret
+from grader.plan.records import HIDDEN, PUBLIC
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where an engine is to be opened, as plain data."""
+
+    root: Path  # of the course
+    exercises: tuple[str, ...]  # to grade
+    digest: str  # of the keys that all processes must have
+    level: Level
+    hidden: bool
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Engine]:
+        """Open an engine with a warm process of its own; raises GraderError."""
+        warm = WarmProcess(self.level)
+        try:
+            folder = load_course(self.root)
+            exercises = [folder.course.exercise(e) for e in self.exercises]
+            engine = open_engine(folder, exercises, warm, hidden=self.hidden)
+            if engine.keys.digest != self.digest:
+                raise InternalError("the course was changed while a class was graded: start again")
+            yield engine
+        finally:
+            warm.close()
+
+
+def prepare_keys(
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    expect: Callable[[int], None],
+    advance: Callable[[str], None],
+    *,
+    hidden: bool,
+) -> Keys:
+    """Build what is missing of the keys before any process needs it, pairs of bugs included.
+
+    `expect` hears how many steps are to come, `advance` hears of each.
+    """
+
+    def built(what: str, exercise: str) -> None:
+        expect(1)
+        advance(f"{what} of {exercise}")
+
+    secret = hidden_secret(folder) if hidden else PUBLIC_SECRET
+    split = HIDDEN if hidden else PUBLIC
+    ids = [exercise.id for exercise in exercises]
+    keys = load_keys(folder, ids, split, secret=secret, on_built=partial(built, "answer key"))
+    build_missing_pairs(folder, keys, split, secret, partial(built, "pairs"))
+    return keys
