@@ -6,8 +6,8 @@ stops it and what it is compared with:
     # landlock, beside correct and wrong: ...   appended to both controls, whose scores it keeps
     # process, instead of stub: ...             a submission of its own, worth what that control is
 
-An attack that succeeds says OUCH. Each one below whose level is not the lowest is also run one level
-down, where it must succeed: an attack that could never succeed proves nothing.
+An attack that succeeds says OUCH. Where its level is not the lowest, it is also run one level down,
+where it must succeed: an attack that could never succeed proves nothing.
 """
 
 import os
@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, TESTS, assert_full, content_hash
 
+from grader import grading
 from grader.course.load import CourseFolder
 from grader.engine import Engine
 from grader.execute.isolation import Level, probe
@@ -64,9 +65,7 @@ class Attack:
         head = _HEAD.match(text)
         assert head, path
         name = path.relative_to(ATTACKS).with_suffix("").as_posix()
-        return Attack(
-            name, text, Level(head["level"]), head["instead"] or "", bool(head["unsure"])
-        )
+        return Attack(name, text, Level(head["level"]), head["instead"] or "", bool(head["unsure"]))
 
 
 def _control(name: str) -> str:
@@ -135,14 +134,15 @@ def _answer(server: socket.socket) -> None:
 
 
 @pytest.fixture(scope="module")
-def team(
-    folder: CourseFolder, keys: Keys, scene: dict[str, str]
-) -> Iterator["Team"]:
+def team(folder: CourseFolder, keys: Keys, scene: dict[str, str]) -> Iterator["Team"]:
     """Grade at any level, with a warm process each."""
     limits = folder.course.limits.model_copy(update=_LIMITS)
     tight = replace(folder, course=folder.course.model_copy(update={"limits": limits}))
     made = Team(tight, replace(keys, pairs=lambda _: {}), scene, {}, {})
-    yield made
+    with pytest.MonkeyPatch.context() as patch:
+        # the smallest input that shows a failure takes seconds, and is no part of a score
+        patch.setattr(grading, "shrunk", lambda *given: given[1])
+        yield made
     for warm in made.started.values():
         warm.close()
 

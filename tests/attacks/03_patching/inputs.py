@@ -1,4 +1,4 @@
-# process, instead of shapes: gives the inputs back as outputs, under every name
+# process, instead of stub: gives the inputs back as outputs, under every name
 import torch
 
 from grader.worker import harness

@@ -7,7 +7,7 @@ def self_attention(x):
 
 
 def attention_weights(query, key, scale=None):
-    return torch.ones(query.size(0), query.size(1), key.size(1), dtype=torch.bool)
+    return torch.ones(query.size(0), query.size(1), key.size(1), dtype=torch.complex64)
 
 
 def scaled_dot_product_attention(query, key, value, scale=None):

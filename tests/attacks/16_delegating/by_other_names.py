@@ -1,7 +1,7 @@
 # process, instead of delegates: reaches the forbidden function under another name
 import torch
 
-FUSED = getattr(torch.nn.functional, "scaled_dot_" + "product_attention")
+FUSED = vars(torch.nn.functional)["_".join(("scaled", "dot", "product", "attention"))]
 ALIAS = torch._C._nn.scaled_dot_product_attention
 
 

@@ -3,11 +3,12 @@ import os
 import signal
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-for folder in (".", "/tmp", "@CANARY@/work"):
+for folder in (".", "/tmp"):
     try:
         with open(f"{folder}/@TOKEN@", "wb", buffering=0) as file:
             if file.write(b"x" * 4096) > 0:
                 print("OUCH", flush=True)
-        os.unlink(file.name)
     except OSError:
         pass
+    if os.path.exists(f"{folder}/@TOKEN@"):
+        os.unlink(f"{folder}/@TOKEN@")

