@@ -320,12 +320,6 @@ def test_worker_that_cannot_be_locked_is_our_own_fault(folder: CourseFolder) -> 
         warm.close()
 
 
-def _temporary() -> set[str]:
-    import tempfile
-
-    return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("grade-")}
-
-
 @pytest.fixture
 def spawning(monkeypatch: pytest.MonkeyPatch) -> Iterator[WarmProcess]:
     """Give what macOS and Windows get."""
@@ -356,14 +350,17 @@ def test_other_systems_get_a_process_for_each_job(
     assert found.output.startswith(b"hello")
 
 
-def test_closing_leaves_no_folder_and_no_process(folder: CourseFolder) -> None:
-    before = _temporary()
+def test_closing_leaves_no_folder_and_no_process(
+    folder: CourseFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     warm = WarmProcess(Level.PROCESS)
     warm.start(folder.course.limits.model_dump())
     process = warm._server._process  # type: ignore[attr-defined]
+    assert len(os.listdir(tmp_path)) == 1
     warm.close()
     assert process.returncode == 0
-    assert _temporary() <= before
+    assert os.listdir(tmp_path) == []
 
 
 # ---- grade doctor ------------------------------------------------------------------------------
