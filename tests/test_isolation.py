@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, RunGrade
 
+from grader.cli.doctor import as_text
 from grader.course.load import CourseFolder
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
@@ -379,6 +380,10 @@ def test_doctor_tells_what_was_tried(run_grade: RunGrade) -> None:
     assert tried["process"][0]["possible"]
 
 
-def test_doctor_names_the_next_step(run_grade: RunGrade, tmp_path: Path) -> None:
-    shown = run_grade("doctor", PATH=str(tmp_path))
-    assert "install bubblewrap: apt-get install bubblewrap" in shown.out
+def test_doctor_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    isolation.probe.cache_clear()
+    found = isolation.probe()
+    isolation.probe.cache_clear()
+    assert found.level is not Level.FULL
+    assert "next: install bubblewrap: apt-get install bubblewrap" in as_text(found, [])

@@ -63,7 +63,7 @@ def run_doctor(*, as_json: bool) -> int:
         Examined(level, tuple(_examine(level)) if level.rank <= found.level.rank else ())
         for level in Level
     ]
-    click.echo(_to_json(found, levels) if as_json else _to_text(found, levels))
+    click.echo(_to_json(found, levels) if as_json else as_text(found, levels))
     return 1 if any(_leaks(examined) for examined in levels) else 0
 
 
@@ -122,7 +122,8 @@ def _to_json(found: Isolation, levels: list[Examined]) -> str:
     return json.dumps(document, indent=2)
 
 
-def _to_text(found: Isolation, levels: list[Examined]) -> str:
+def as_text(found: Isolation, levels: list[Examined]) -> str:
+    """Return a table of what was found, for a terminal."""
     lines = [f"Submissions are isolated at level {found.level}.", ""]
     for wall in found.walls:
         lines.append(f"  {'✓' if wall.holds else '✗'} {wall.name:<15} {wall.why}")
