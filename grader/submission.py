@@ -14,6 +14,7 @@ from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
 
 _SUFFIXES = (".py", ".ipynb")
+_PARSED = 1 << 15  # characters; the longest exercise has 8,000
 _MAGIC = ("%", "!", "?")
 
 
@@ -237,13 +238,22 @@ def _neutral_line(line: str) -> str:
 
 
 def _parses(text: str) -> bool:
+    return parse(text) is not None
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return a submission's text as a tree, None where it has none or is too long for it.
+
+    This runs in the process that judges: some texts of 2 MiB would hold it up for minutes.
+    """
+    if len(text) > _PARSED:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
 
 
 def _newlines(text: str) -> str:
@@ -252,9 +262,8 @@ def _newlines(text: str) -> str:
 
 def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:
     """Return the line of a function `inner` that stands inside a class's `outer`, else 0."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(text)
+    if tree is None:
         return 0
     classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == class_name]
     methods = [n for c in classes for n in c.body if isinstance(n, ast.FunctionDef)]

@@ -10,12 +10,13 @@ An attack that succeeds says OUCH. Where its level is not the lowest, it is also
 where it must succeed: an attack that could never succeed proves nothing.
 """
 
+import json
 import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from grader.execute.launch import WarmProcess
 from grader.grading import Standins
 from grader.key.cache import Keys
 from grader.records import ExerciseResult
-from grader.submission import Source, Submission
+from grader.submission import Source, Submission, read_submission
 
 ATTACKS = TESTS / "attacks"
 _HEAD = re.compile(
@@ -264,6 +265,113 @@ def _restore(folder: Path, kept: dict[Path, bytes]) -> None:
             path.unlink(missing_ok=True) if not path.is_dir() else None
     for path, data in kept.items():
         path.write_bytes(data)
+
+
+# ---- hostile files: kinds 21 and 22; archives are in test_archive.py -----------------------------
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(ROOT / "solutions" / path.name)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def _large(path: Path) -> None:
+    path.write_bytes(b"#" * (50 << 20))
+
+
+def _nul(path: Path) -> None:
+    path.write_bytes(b"import torch\0\n")
+
+
+def _latin(path: Path) -> None:
+    path.write_bytes("# \xe9\n".encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (_link, "is a link, not a file"),
+        (_device, "is a link, not a file"),
+        (_fifo, "is no ordinary file"),
+        (_socket, "cannot be read"),
+        (_large, "is larger than 2048 KiB"),
+        (_nul, "holds a NUL character"),
+        (_latin, "is not UTF-8 text"),
+    ],
+)
+def test_hostile_file_is_refused_with_a_reason(
+    make: Callable[[Path], None], said: str, tmp_path: Path, folder: CourseFolder
+) -> None:
+    exercise = folder.course.exercise("exercise1")
+    make(tmp_path / exercise.file)
+    source = read_submission(tmp_path, folder.course, [exercise], 2**21).source(exercise)
+    assert said in source.problem
+    assert source.next_step
+
+
+def _notebook(*cells: tuple[str, str], **metadata: object) -> str:
+    made = [
+        {"cell_type": kind, "metadata": metadata, "source": text, "id": f"c{n}"}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for n, (kind, text) in enumerate(cells)
+    ]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+_RIGHT = _control("correct")
+_WRONG = _control("wrong")
+_POINTS = {"nbgrader": {"grade": True, "solution": True, "points": 9999, "grade_id": "a"}}
+HOSTILE_TEXTS: dict[str, tuple[str, str, str]] = {  # suffix, text, the control that it equals
+    "byte-order mark": (".py", f"\ufeff{_RIGHT}", "correct"),
+    "deep expression": (".py", f"{_WRONG}\nx = {'-' * 200_000}1", "stub"),
+    "long sum": (".py", f"{_WRONG}\nx = {'1+' * 400_000}1", "stub"),
+    "fields without end": (".py", f"{_RIGHT}\n# MultiheadAttention\nx = f'{'{1}' * 20_000}'", ""),
+    "magics": (
+        ".ipynb",
+        _notebook(("code", "!touch @CANARY@/magic\n%run @CANARY@/x.py"), ("code", _RIGHT)),
+        "correct",
+    ),
+    "doubled cells": (".ipynb", _notebook(("code", _RIGHT), ("code", _WRONG)), "wrong"),
+    "re-typed cells": (".ipynb", _notebook(("markdown", _RIGHT), ("code", _WRONG)), "wrong"),
+    "changed points": (".ipynb", _notebook(("code", _WRONG), **_POINTS), "wrong"),
+    "deleted cells": (".ipynb", _notebook(), "missing"),
+    "odd metadata": (".ipynb", _notebook(("code", _WRONG), nbgrader=[1, 2]), "wrong"),
+}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "control"), HOSTILE_TEXTS.values(), ids=list(HOSTILE_TEXTS)
+)
+def test_hostile_text_is_worth_what_it_holds(
+    suffix: str, text: str, control: str, tmp_path: Path, team: Team
+) -> None:
+    level, course = probe().level, team.folder.course
+    exercise = course.exercise("exercise1")
+    path = tmp_path / f"{exercise.stem}{suffix}"
+    path.write_text(text.replace("@CANARY@", team.scene["CANARY"]), encoding="utf-8")
+    traces, begun = team.traces(), time.process_time()
+    submission = read_submission(path, course, [exercise], 2**21)
+    engine = Engine(team.folder, team.keys, Standins.of(team.folder), team.warm(level))
+    result = engine.run(exercise, submission).result
+    assert time.process_time() - begun < 10  # of the process that judges
+    if control == "missing":
+        assert result.score == 0
+    elif control:
+        assert result.score == team.control(control, level).score
+    _assert_clean(result)
+    assert team.traces() == traces
 
 
 @pytest.mark.parametrize("kind", range(1, 21))
