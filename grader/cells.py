@@ -1,10 +1,10 @@
 """Picks from a notebook's cells what defines some names, without running anything."""
 
 import ast
-import warnings
 from collections.abc import Sequence
 
 from grader.notebooks import neutralize_magics, without_checks
+from grader.syntax import parse
 
 LABEL = "this notebook"
 _STAR = "*"  # what `from module import *` binds: anything
@@ -37,12 +37,8 @@ def definitions(cells: Sequence[str], names: Sequence[str]) -> tuple[tuple[str, 
 
 def _parse(number: int, cell: str) -> tuple[str, str, list[ast.stmt]]:
     text = without_checks(neutralize_magics(cell))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return f"In [{number}]", text, ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return f"In [{number}]", text, []
+    tree = parse(text)
+    return f"In [{number}]", text, tree.body if tree is not None else []
 
 
 def _is_broken(text: str) -> bool:

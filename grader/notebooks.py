@@ -4,6 +4,8 @@ import ast
 import json
 import warnings
 
+from grader.syntax import parse
+
 _MAGIC = ("%", "!", "?")
 
 
@@ -56,7 +58,7 @@ def neutralize_magics(cell: str) -> str:
         if word not in ("time", "timeit", "capture", "prun", "check"):
             return "\n".join(f"# {line}" for line in cell.splitlines())
         cell = f"# {first}\n{rest}"
-    if _parses(cell):
+    if parse(cell) is not None:
         return cell
     return "\n".join(_neutral_line(line) for line in cell.splitlines())
 
@@ -65,12 +67,10 @@ def without_checks(cell: str) -> str:
     """Blank the statements of a cell that call this grader, keeping every line in its place."""
     if "check" not in cell and "grader" not in cell:
         return cell
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = ast.parse(cell).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(cell)
+    if tree is None:
         return cell
+    nodes = tree.body
     lines = cell.splitlines()
     for node in nodes:
         if _calls_grader(node) and node.end_lineno is not None:
@@ -106,16 +106,6 @@ def _neutral_line(line: str) -> str:
     if equals and name.strip().isidentifier() and value.strip().startswith(("!", "%")):
         return f"{indent}{name.strip()} = None  # {value.strip()}"
     return line
-
-
-def _parses(text: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def unify_newlines(text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
 from grader.notebooks import Unreadable, code_cells, unify_newlines
+from grader.syntax import parse
 
 SUFFIXES = (".py", ".ipynb")
 Opener = Callable[[int], bytes]  # gives a file's content, at most so many bytes; raises Refused
@@ -210,9 +211,8 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:
     """Return the line of a function `inner` that stands inside a class's `outer`, else 0."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(text)
+    if tree is None:
         return 0
     classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == class_name]
     methods = [n for c in classes for n in c.body if isinstance(n, ast.FunctionDef)]

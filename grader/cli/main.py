@@ -417,6 +417,22 @@ def release(into: Path, course: Path | None) -> None:
     click.echo(run_release(into, course))
 
 
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def doctor(as_json: bool) -> None:
+    r"""Show how well this machine isolates submissions, and what would make it better.
+
+    Each wall is tried for real, by a submission that attempts what it must not.
+
+    \b
+    Example:
+      grade doctor
+    """
+    from grader.cli.doctor import run_doctor
+
+    sys.exit(run_doctor(as_json=as_json))
+
+
 def main() -> None:
     """Run the program; every error is one line on standard error."""
     try:

@@ -1,11 +1,11 @@
 """Finds names that an exercise forbids in a submission's source; advice, for it can be evaded."""
 
 import ast
-import warnings
 from collections.abc import Sequence
 
 from grader.compare.outcomes import Forbidden
 from grader.submission import Source
+from grader.syntax import parse
 
 
 def find_forbidden(source: Source, names: Sequence[str]) -> list[Forbidden]:
@@ -16,11 +16,8 @@ def find_forbidden(source: Source, names: Sequence[str]) -> list[Forbidden]:
     for label, text in source.units:
         if not any(word in text for word in last_words):
             continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse(text)
+        if tree is None:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):

@@ -14,8 +14,10 @@ from grader.worker.wire import Violation
 
 Short = Annotated[str, StringConstraints(max_length=400)]
 Text = Annotated[str, StringConstraints(max_length=1 << 16)]
-Shape = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=16)]
+Shape = Annotated[list[Annotated[int, Field(ge=0, le=1 << 62)]], Field(max_length=16)]
 _DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+_NAMES_CAP = 1 << 16  # bytes of names and shapes before the numbers: 50,000 tensors take seconds
+_NAMES_LENGTH = 8  # bytes that tell how long those are
 
 
 class AnswerStatus(StrEnum):
@@ -28,6 +30,9 @@ class AnswerStatus(StrEnum):
     TIMEOUT = "timeout"
     CRASHED = "crashed"
     REFUSED = "refused"  # the answer broke the protocol
+
+
+_CLAIMABLE = (AnswerStatus.OK, AnswerStatus.RAISED, AnswerStatus.UNBOUND, AnswerStatus.MISSING)
 
 
 class _Claim(BaseModel):
@@ -127,8 +132,12 @@ def parse_answer(header: dict[str, Any], payload: bytes, call_id: str) -> Answer
         raise Violation("an answer of another form") from None
     if claimed.call != call_id:
         raise Violation("an answer to another call")
+    if claimed.status not in _CLAIMABLE:
+        raise Violation("an answer that only the parent can give")
     if (claimed.status is AnswerStatus.RAISED) != (claimed.error is not None):
         raise Violation("an answer that contradicts itself")
+    if int.from_bytes(payload[:_NAMES_LENGTH], "little") > _NAMES_CAP:
+        raise Violation("more tensors than asked for")
     return Answer(claimed.status, load_tensors(payload), claimed.info, claimed.error)
 
 
@@ -144,7 +153,14 @@ def load_tensors(payload: bytes) -> dict[str, Array]:
         if array.dtype.name not in _DTYPES:
             raise Violation("a tensor of a dtype that nobody asked for")
     # in one order: the library's own changes from run to run
-    return {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+    return {name: _plain(arrays[name]) for name in sorted(arrays)}
+
+
+def _plain(array: Array) -> Array:
+    """Return a contiguous array; of a byte that stands for true, numpy expects that it is 1."""
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8) != 0
+    return np.ascontiguousarray(array)
 
 
 def header_of(call_id: str, answer: Answer) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from grader.execute import isolation
 from grader.execute.isolation import Isolation, Level
 
 _MESSAGE = 1 << 16
-_KEPT_VARIABLES = ("PATH", "LANG", "SYSTEMROOT")
+_KEPT_VARIABLES = ("PATH", "LANG", "SYSTEMROOT", "SYSTEMDRIVE", "TMPDIR", "TEMP", "TMP")
 _CLOSING = 2.0  # seconds that a warm process may take to clean up
 
 End = int | socket.socket  # of a pipe: a descriptor, or a socket where pipes cannot be waited for

@@ -47,7 +47,7 @@ class SpawnEach:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(),
+            env=bare_environment(),
         )
         job = _carried(_from_socket, process.stdin)
         answers = _carried(_to_socket, process.stdout)
@@ -77,12 +77,6 @@ class SpawnEach:
             running = self._running.pop(pid)
             _end(running.process, 0.0)
             shutil.rmtree(running.folder, ignore_errors=True)
-
-
-def _environment() -> dict[str, str]:
-    """Add what starting Python and a temporary folder need on Windows and macOS."""
-    names = ("SYSTEMDRIVE", "TEMP", "TMP", "TMPDIR")
-    return bare_environment() | {k: os.environ[k] for k in names if k in os.environ}
 
 
 def _end(process: "subprocess.Popen[bytes]", grace: float) -> float:

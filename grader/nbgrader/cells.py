@@ -9,6 +9,7 @@ from typing import Any
 from grader.course.models import Exercise
 from grader.notebooks import neutralize_magics
 from grader.records import CheckResult, ExerciseResult, Kind, Status
+from grader.syntax import parse
 
 Unit = tuple[str, str]  # label that messages show, source text
 SCHEMA = 3  # of nbgrader's cell metadata
@@ -71,10 +72,10 @@ def kind_points(exercise: Exercise) -> dict[Kind, float]:
 
 def parse_test(source: str) -> TestCell | None:
     """Return what a test cell asks for, None where it is not one of ours."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(source)
+    if tree is None:
         return None
+    body = tree.body
     calls = [n.value for n in body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     others = [n for n in body if not isinstance(n, ast.Expr | ast.ImportFrom)]
     if len(calls) != 1 or others or _name(calls[0].func) != "grade_cell":
@@ -156,10 +157,8 @@ def defining_cell(cells: Sequence[Mapping[str, Any]], name: str) -> int | None:
 
 def defined_names(source: str) -> list[str]:
     """Return the functions and classes that a cell defines at its top, in order."""
-    try:
-        body = ast.parse(neutralize_magics(source)).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree = parse(neutralize_magics(source))
+    body = tree.body if tree is not None else []
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return [node.name for node in body if isinstance(node, kinds)]
 

@@ -76,7 +76,7 @@ def restrict(ruleset: int) -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """Change one thing of this process, as prctl does; raises OSError."""
+    """Change one property of this process; raises OSError."""
     if _libc().prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3):
         raise _error()
 

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 
 from grader.worker import landlock, places, seccomp
 
+if sys.platform != "win32":  # which has no such module
+    import resource
+
 _KEPT_VARIABLES = ("LANG", "PATH")
 _LINUX = sys.platform == "linux"
 _PDEATHSIG, _SET_DUMPABLE, _SIGKILL = 1, 4, 9
@@ -29,7 +32,10 @@ _STACK = 8 << 20
 class Rules:
     """What the warm process prepares once for all of its children."""
 
-    ruleset: int | None  # Landlock's descriptor; None at level `process`
+    data: int  # bytes of private writable memory that are mapped already
+    addresses: int  # bytes of any memory that are mapped already
+    ruleset: int | None = None  # Landlock's descriptor; None at level `process`
+    calls: seccomp.Filter | None = None
 
     @staticmethod
     def prepare(level: str, folder: str) -> "Rules":
@@ -37,11 +43,13 @@ class Rules:
 
         `folder` is the empty one in which children find themselves.
         """
+        data, addresses = _mapped_bytes()
         if level == "process":
-            return Rules(None)
+            return Rules(data, addresses)
         if not seccomp.supported():
             raise OSError("this kernel has no seccomp filter, or the processor is unknown")
-        return Rules(landlock.make_ruleset([*places.readable(), folder], places.DEVICES))
+        ruleset = landlock.make_ruleset([*places.readable(), folder], places.DEVICES)
+        return Rules(data, addresses, ruleset, seccomp.Filter.make())
 
 
 def become(user: int) -> None:
@@ -63,27 +71,24 @@ def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rul
         del os.environ[name]
     sys.path[:] = [entry for entry in sys.path if entry]
     if sys.platform != "win32":
-        _set_limits(limits)
+        _set_limits(limits, rules)
     if _LINUX:
         _drop_privileges()
-    if rules.ruleset is not None:
+    if rules.ruleset is not None and rules.calls is not None:
         landlock.restrict(rules.ruleset)
         _close_all_but(keep)
-        seccomp.install(seccomp.make_filter(os.getpid()))
+        rules.calls.install(os.getpid())
         _try_the_walls()
     else:
         _close_all_but(keep)
 
 
-def _set_limits(limits: Mapping[str, float]) -> None:
-    import resource  # which Windows does not have
-
-    data, addresses = _mapped_bytes()
+def _set_limits(limits: Mapping[str, float], rules: Rules) -> None:
     more = int(limits["data_mib"] * 2**20)
     bounds = {
         resource.RLIMIT_CPU: int(limits["cpu_seconds"]),
-        resource.RLIMIT_DATA: data + more,
-        resource.RLIMIT_AS: addresses + more + _ADDRESSES,
+        resource.RLIMIT_DATA: rules.data + more,
+        resource.RLIMIT_AS: rules.addresses + more + _ADDRESSES,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: int(limits["open_files"]),
         resource.RLIMIT_FSIZE: 0,

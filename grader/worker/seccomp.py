@@ -12,6 +12,7 @@ import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from grader.worker.landlock import prctl
 
@@ -24,6 +25,7 @@ _X32 = 0x40000000  # numbers of a second set of calls on x86_64
 _ALLOW = 0x7FFF0000
 _KILL = 0x80000000
 _REFUSE = 0x00050000 | errno.EPERM
+_ANY_PROCESS = 0x7FEDCBA9  # stands for a process's number, which is far smaller
 _UNKNOWN = 0x00050000 | errno.ENOSYS
 
 # Of pthread_create by glibc and musl: every other flag makes a process or a namespace.
@@ -123,14 +125,30 @@ def make_filter(pid: int, machine: str = "") -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def install(program: bytes) -> None:
-    """Hold this thread, and all that it begets, to a filter; raises OSError."""
-    prctl(_NO_NEW_PRIVILEGES, 1)
-    filled = _Program(len(program) // 8, program)
-    libc = ctypes.CDLL(None, use_errno=True)
-    number = ctypes.c_long(_SECCOMP[platform.machine()])
-    if libc.syscall(number, _SET_FILTER, 0, ctypes.byref(filled)):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+@dataclass(frozen=True)
+class Filter:
+    """A program made once, for any process."""
+
+    program: bytes
+
+    @staticmethod
+    def make() -> "Filter":
+        """Make it for this machine."""
+        return Filter(make_filter(_ANY_PROCESS))
+
+    def install(self, pid: int) -> None:
+        """Hold this thread of process `pid`, and all that it begets, to it; raises OSError."""
+        program = self.program.replace(_operand(_ANY_PROCESS), _operand(pid))
+        prctl(_NO_NEW_PRIVILEGES, 1)
+        filled = _Program(len(program) // 8, program)
+        libc = ctypes.CDLL(None, use_errno=True)
+        number = ctypes.c_long(_SECCOMP[platform.machine()])
+        if libc.syscall(number, _SET_FILTER, 0, ctypes.byref(filled)):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _operand(value: int) -> bytes:
+    return struct.pack("=I", value)
 
 
 def _bodies(pid: int) -> Mapping[str, list[Instruction]]:

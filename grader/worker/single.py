@@ -32,8 +32,9 @@ def main() -> None:
     status = 1
     try:
         folder = tempfile.mkdtemp(prefix="grade-")
+        rules = Rules.prepare("process", folder)
         try:
-            lock_down(json.loads(sys.argv[1]), folder, (job, answers), Rules(None))
+            lock_down(json.loads(sys.argv[1]), folder, (job, answers), rules)
         except BaseException as error:
             wire.write_all(answers, wire.pack({"refused": str(error)[:400] or "?"}))
             raise

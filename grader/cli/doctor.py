@@ -1,0 +1,137 @@
+"""`grade doctor`: what this machine isolates submissions with, each wall tried by a submission."""
+
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.course.models import Limits
+from grader.execute.answers import AnswerStatus
+from grader.execute.isolation import Isolation, Level, probe
+from grader.execute.launch import WarmProcess
+from grader.execute.session import Job, collect
+from grader.plan.records import Call
+
+_LIMITS = Limits(
+    case_seconds=5, target_seconds=30, submission_seconds=60, cpu_seconds=30, data_mib=512,
+    answer_mib=1, output_kib=16, message_kib=4, source_kib=64, open_files=64, restarts=1,
+)  # fmt: skip
+_SEEN = "see which files there are"  # Landlock hides what is in files, not that they are
+
+# What a submission tries; each returns where it succeeds, and raises where it is stopped.
+_TRIALS = {
+    "read your files": "open(FILE).read()",
+    "write a file": "open(FILE, 'a').close()",
+    "change a file's mode": "os.chmod(FILE, 0o600)",
+    _SEEN: "os.stat(FILE)",
+    "use the network": "socket.create_connection(('127.0.0.1', PORT), 1).close()",
+    "send a datagram": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ADDRESS)",
+    "start processes": "os.waitpid(os.fork() or os._exit(0), 0)",
+    "signal other processes": "os.kill(os.getppid(), 0)",
+    "see other processes": "[n for n in os.listdir('/proc') if n.isdigit()][0]",
+    "share memory with others": "os.close(os.memfd_create('grade-doctor'))",
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One thing that a submission tried."""
+
+    what: str
+    possible: bool
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A level, and what submissions could do at it; nothing is tried beyond this machine's best."""
+
+    level: Level
+    tried: tuple[Trial, ...]
+
+
+def run_doctor(*, as_json: bool) -> int:
+    """Try each level that this machine has, and print what holds, why, and what would help."""
+    found = probe()
+    levels = [
+        Examined(level, tuple(_examine(level)) if level.rank <= found.level.rank else ())
+        for level in Level
+    ]
+    click.echo(_to_json(found, levels) if as_json else as_text(found, levels))
+    return 1 if any(_leaks(examined) for examined in levels) else 0
+
+
+def _leaks(examined: Examined) -> bool:
+    """Whether submissions could do what their level forbids."""
+    allowed = {Level.FULL: (), Level.LANDLOCK: (_SEEN,), Level.PROCESS: tuple(_TRIALS)}
+    return any(t.possible and t.what not in allowed[examined.level] for t in examined.tried)
+
+
+def _examine(level: Level) -> Iterator[Trial]:
+    """Run every trial as a submission at a level."""
+    with _aims() as aims:
+        functions = [
+            f"def trial{n}():\n    {trial}\n    return torch.ones(1)\n"
+            for n, trial in enumerate(_TRIALS.values())
+        ]
+        text = "\n".join(["import os, socket, torch", *aims, *functions])
+        calls = [
+            Call(str(n), f"trial{n}", "function", "doctor", "forward", [], {}, [], ["done"])
+            for n in range(len(_TRIALS))
+        ]
+        warm = WarmProcess(level)
+        try:
+            job = Job("doctor", [("doctor.py", text)], False, {}, {}, [])
+            answers = collect(warm, job, calls, b"", _LIMITS).answers
+        finally:
+            warm.close()
+    for n, what in enumerate(_TRIALS):
+        yield Trial(what, answers[str(n)].status is AnswerStatus.OK)
+
+
+@contextmanager
+def _aims() -> Iterator[list[str]]:
+    """Give lines that name a file and listeners of our own, for trials to aim at."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-doctor-"))
+        path = Path(folder, "file")
+        path.write_text("nothing", encoding="utf-8")
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        receiver = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        receiver.bind(("127.0.0.1", 0))
+        yield [
+            f"FILE = {os.fspath(path)!r}",
+            f"PORT = {server.getsockname()[1]}",
+            f"ADDRESS = {receiver.getsockname()!r}",
+        ]
+
+
+def _to_json(found: Isolation, levels: list[Examined]) -> str:
+    document: dict[str, Any] = {
+        "format_version": 1,
+        "level": found.level,
+        "walls": [asdict(wall) for wall in found.walls],
+        "levels": [asdict(examined) for examined in levels],
+    }
+    return json.dumps(document, indent=2)
+
+
+def as_text(found: Isolation, levels: list[Examined]) -> str:
+    """Return a table of what was found, for a terminal."""
+    lines = [f"Submissions are isolated at level {found.level}.", ""]
+    for wall in found.walls:
+        lines.append(f"  {'✓' if wall.holds else '✗'} {wall.name:<15} {wall.why}")
+        if wall.next_step:
+            lines.append(f"    {'':<15} next: {wall.next_step}")
+    tried = [examined for examined in levels if examined.tried]
+    lines += ["", f"  {'a submission can …':<27}" + "".join(f"{e.level:>10}" for e in tried)]
+    for n, what in enumerate(_TRIALS):
+        marks = "".join(f"{'yes' if e.tried[n].possible else 'no':>10}" for e in tried)
+        lines.append(f"  {what:<27}{marks}")
+    return "\n".join(lines)

@@ -1,0 +1,3 @@
+# process, instead of stub: never comes to an end, in Python
+while True:
+    pass
