@@ -12,7 +12,7 @@ import signal
 import threading
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +61,6 @@ class Equivalent(BaseModel):
     exercise: str = ""
     before: str = Field(default="", description="the statement as ast.unparse prints it")
     after: str = ""
-    unseen: bool = Field(default=False, description="not equivalent: a hole that is known")
     reason: str = Field(min_length=1, description="why no check can tell it, for a reviewer")
 
     @model_validator(mode="after")
@@ -101,13 +100,12 @@ class Explained:
 
 @dataclass(frozen=True)
 class MutationReport:
-    """The mutants of one exercise: total = killed + equivalent + unseen + survived."""
+    """The mutants of one exercise: total = killed + equivalent + survived."""
 
     exercise: str
     total: int
     killed: int
     equivalent: tuple[Explained, ...]
-    unseen: tuple[Explained, ...]  # known holes; they count as not killed
     survived: tuple[Mutation, ...]  # holes in the checks, or equivalent and not yet explained
 
     @property
@@ -285,14 +283,7 @@ def mutation_report(folder: CourseFolder, exercise: Exercise, key: AnswerKey) ->
         exercise.id,
         len(results),
         len(results) - len(survivors),
-        _explained(survivors, explained, unseen=False),
-        _explained(survivors, explained, unseen=True),
+        tuple(Explained(m, explained[m.id].reason) for m in survivors if m.id in explained),
         tuple(m for m in survivors if m.id not in explained),
     )
 
-
-def _explained(
-    survivors: Sequence[Mutation], entries: Mapping[str, Equivalent], *, unseen: bool
-) -> tuple[Explained, ...]:
-    found = [(m, entries[m.id]) for m in survivors if m.id in entries]
-    return tuple(Explained(m, e.reason) for m, e in found if e.unseen is unseen)

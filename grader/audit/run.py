@@ -76,7 +76,7 @@ class ExerciseAudit:
     margin: float  # least distance of a bug that values show, in float64 tolerances
     margin32: float
     variants: tuple[VariantTrial, ...]
-    mutants: Mapping[str, int]  # total, killed, equivalent, unseen
+    mutants: Mapping[str, int]  # total, killed, equivalent
     survivors: tuple[str, ...]
     complaints: tuple[str, ...] = field(default=())  # about lesson, hints and points
 

@@ -110,6 +110,8 @@ def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
+    if call.free:
+        return np.zeros(_DIRECTIONS)
     if call.action == _SAMPLED:
         return _moments(answer)
     names = [] if call.action == _TRAINED else _valued(answer)

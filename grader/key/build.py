@@ -177,7 +177,6 @@ def _mutants(folder: CourseFolder, exercise: Exercise, key: AnswerKey) -> dict[s
         "total": report.total,
         "killed": report.killed,
         "equivalent": len(report.equivalent),
-        "unseen": len(report.unseen),
     }
     return {"mutants": counts, "survivors": [mutation.id for mutation in report.survived]}
 

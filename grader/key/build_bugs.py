@@ -222,11 +222,10 @@ def _prove(
 ) -> tuple[str, tuple[float, float] | None]:
     """Where the mutant is farthest from the reference: values, gradients, or else a check."""
     tolerances = folder.course.tolerances
-    factory = folder.course.exercise(key.plan.exercise).target(bug.target).kind == "factory"
     for group, actions in _VALUES:
         best: tuple[float, float, str] = (0.0, 0.0, "")
         for call in key.plan.of_target(bug.target):
-            if call.action not in actions or factory:
+            if call.action not in actions or call.free:
                 continue
             expected, actual = key.answers[call.id], found.answers[call.id]
             if expected.status is not AnswerStatus.OK:

@@ -1,7 +1,7 @@
 """Makes the plan of an exercise: its cases, drawn, and the calls that the checks need."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -178,7 +178,9 @@ class _TargetPlanner:
         options = dict(drawn.options)
         roles: list[Role] = []
         refused = more.pop("refused", False)
-        if self.target.kind == "module" and not refused:
+        filled = self.target.kind == "module" or "earlier" in more
+        more.setdefault("earlier", self.target.earlier)
+        if filled and not refused:
             roles = self.describe(self.target, construct, options, self.plan.tensors)
         return Call(
             id=f"{self.target.name}/{name}",
@@ -190,10 +192,7 @@ class _TargetPlanner:
             options=options,
             inputs=inputs,
             outputs=list(self.target.outputs),
-            roles=[
-                {"name": r.name, "shape": list(r.shape), "kind": r.kind, "aliases": list(r.aliases)}
-                for r in roles
-            ],
+            roles=[asdict(r) for r in roles],
             parameters={
                 r.name: self._tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
             },
@@ -229,8 +228,8 @@ class _TargetPlanner:
         match prop:
             case Agrees(case=case, strided=strided):
                 for drawn in self._draw(case, prop.name, numeric=False):
-                    name = f"{prop.name}/{drawn.id}"
-                    self._add(self._call(drawn, case, name, "forward", strided=strided))
+                    name, more = f"{prop.name}/{drawn.id}", self._earlier(prop)
+                    self._add(self._call(drawn, case, name, "forward", strided=strided, **more))
             case Raises(case=case):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
                 self._add(self._call(drawn, case, prop.name, "forward", refused=True))
@@ -238,7 +237,8 @@ class _TargetPlanner:
                 drawn = self._draw(case, prop.name, numeric=False)[0]
                 few = isinstance(prop, Varies)
                 extra = {"repeats": FEW_REPEATS if few else TRAIN_REPEATS}
-                self._add(self._call(drawn, case, prop.name, "train", extra=extra))
+                more = {} if isinstance(prop, Varies) else self._earlier(prop)
+                self._add(self._call(drawn, case, prop.name, "train", extra=extra, **more))
             case Fits(case=case):
                 self._add_fits(prop, self._draw(case, prop.name, numeric=False)[0])
             case Device():
@@ -254,6 +254,9 @@ class _TargetPlanner:
                 self._add(self._moved(f"{prop.name}/last", dim, _last))
             case _:
                 pass  # judged on the answers of the numeric cases
+
+    def _earlier(self, prop: Agrees | Dropout) -> dict[str, str]:
+        return {"earlier": prop.earlier} if prop.earlier else {}
 
     def _main(self) -> tuple[DrawnCase, Case]:
         return self.plan.cases[f"{self.target.name}/main-1"], Case(name="main")

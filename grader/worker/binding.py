@@ -28,6 +28,9 @@ class Role:
     shape: Shape
     kind: str
     aliases: tuple[str, ...]
+    part: str = ""
+    number: int = 0
+    inner: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from grader.worker import device
 from grader.worker.binding import Bond, Memory, Role, bind, own_items
 from grader.worker.loading import in_standin
+from grader.worker.parts import bind_parts
 from grader.worker.probes import build_probe
 from grader.worker.record import Recorder
 
@@ -207,7 +209,13 @@ class Runner:
         return module, [a for a in arguments if isinstance(a, nn.Module)]
 
     def _load_parameters(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
-        bonds = self._bind(call, module, given)
+        module.eval()
+        inner = [role for role in _roles(call) if role.part]
+        bonds, parts = [], []
+        if inner:
+            run = partial(module, *self._inputs(call["inputs"]))
+            bonds, parts = bind_parts(module, inner, run)
+        bonds += self._bind(call, module, [*given, *parts])
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
@@ -228,7 +236,8 @@ class Runner:
         )
         if alike not in self.recipes:
             memory = self._memory(call["target"], module, given)
-            self.recipes[alike] = bind(module, _roles(call), given, memory)
+            roles = [role for role in _roles(call) if not role.part]
+            self.recipes[alike] = bind(module, roles, given, memory)
         own = {item.name: item.parameters[0] for item in items}
         return [bond.rebound(own) for bond in self.recipes[alike]]
 
@@ -241,7 +250,8 @@ class Runner:
                 for call in self.constructs.get(target, []):
                     try:
                         other, sublayers = self._construct(self.namespace[target], call)
-                        bind(other, _roles(call), sublayers, memory)
+                        roles = [role for role in _roles(call) if not role.part]
+                        bind(other, roles, sublayers, memory)
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self.memories[target]
@@ -350,7 +360,8 @@ class _Adam:
 
 def _roles(call: Call) -> list[Role]:
     return [
-        Role(r["name"], tuple(r["shape"]), r["kind"], tuple(r["aliases"])) for r in call["roles"]
+        Role(**{**r, "shape": tuple(r["shape"]), "aliases": tuple(r["aliases"])})
+        for r in call["roles"]
     ]
 
 
