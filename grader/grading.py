@@ -11,12 +11,12 @@ from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
-from grader.course.models import Exercise, Target
+from grader.course.models import Exercise
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC, Call
+from grader.plan.records import PUBLIC
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.shrink import shrunk
 from grader.submission import Source, Submission

@@ -132,9 +132,7 @@ def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: st
     return Outcome(Status.PASSED, case=case, precision=precision)
 
 
-def _differs(
-    call: Call, actual: Array, expected: Array, tolerance: Tolerance
-) -> Difference | None:
+def _differs(call: Call, actual: Array, expected: Array, tolerance: Tolerance) -> Difference | None:
     """The first difference; free values are not compared."""
     difference = find_difference(actual, expected, tolerance)
     free = call.free and difference is not None and difference.kind == "values"

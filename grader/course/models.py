@@ -116,7 +116,7 @@ class Case(_Record):
 Earlier = Literal["stand-ins", "own"]
 _EARLIER = Field(
     default=None,
-    description="stand-ins: a factory that uses the submission's own earlier exercises gets correct "
+    description="stand-ins: a factory of the submission's own earlier exercises gets correct "
     "ones here, with the reference's parameters in them, so that its values can be compared",
 )
 
@@ -212,6 +212,7 @@ class Dropout(_Property):
 
     kind: Literal["dropout"]
     case: Case
+    masks: int = Field(default=4000, gt=0, description="how many are drawn")
     earlier: Literal["stand-ins"] | None = _EARLIER
 
 

@@ -78,11 +78,11 @@ class Reference:
             roles.append(role)
         return roles
 
-    def runner(self, tensors: Mapping[str, Array]) -> Runner:
-        """Return what makes calls of the reference with these tensors."""
+    def runner(self, tensors: Mapping[str, Array], **options: Any) -> Runner:
+        """Return what makes calls of the reference with these tensors; `options` are Runner's."""
         values = {name: torch.from_numpy(array) for name, array in tensors.items()}
         cast = {n: v.to(self.dtype) if v.is_floating_point() else v for n, v in values.items()}
-        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES)
+        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, **options)
 
 
 def make_answer(runner: Runner, call: dict[str, Any]) -> Answer:

@@ -39,7 +39,6 @@ from grader.plan.records import PUBLIC, Array, Call, DrawnCase, Plan, Role
 
 Describe = Callable[[Target, list[dict[str, Any]], dict[str, Any], Mapping[str, Array]], list[Role]]
 
-TRAIN_REPEATS = 4000  # masks that a submission draws for the dropout property
 FEW_REPEATS = 8  # masks by which it shows that there are any
 
 
@@ -233,12 +232,15 @@ class _TargetPlanner:
             case Raises(case=case):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
                 self._add(self._call(drawn, case, prop.name, "forward", refused=True))
-            case Dropout(case=case) | Varies(case=case):
+            case Dropout(case=case, masks=masks):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
-                few = isinstance(prop, Varies)
-                extra = {"repeats": FEW_REPEATS if few else TRAIN_REPEATS}
-                more = {} if isinstance(prop, Varies) else self._earlier(prop)
+                extra = {"repeats": masks}
+                more = self._earlier(prop)
                 self._add(self._call(drawn, case, prop.name, "train", extra=extra, **more))
+            case Varies(case=case):
+                drawn = self._draw(case, prop.name, numeric=False)[0]
+                extra = {"repeats": FEW_REPEATS}
+                self._add(self._call(drawn, case, prop.name, "train", extra=extra))
             case Fits(case=case):
                 self._add_fits(prop, self._draw(case, prop.name, numeric=False)[0])
             case Device():
