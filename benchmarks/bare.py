@@ -15,7 +15,7 @@ from grader.course.load import load_course
 from grader.course.models import Exercise
 from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
-from grader.grading import job_of, target_groups
+from grader.grading import job_kinds, job_of
 from grader.submission import Submission, read_submission
 from grader.worker.harness import Session
 
@@ -24,10 +24,9 @@ def run_bare(engine: Engine, exercise: Exercise, submission: Submission) -> int:
     """Make every call of an exercise, and return how many."""
     key, course = engine.keys.keys[exercise.id], engine.folder.course
     made = 0
-    for group in target_groups(exercise):
-        names = {target.name for target in group}
-        calls = [call.to_json() for call in key.plan.calls if call.target in names]
-        job = job_of(engine.folder, exercise, group, engine.standins, submission)
+    for kind in job_kinds(key):
+        calls = [call.to_json() for call in key.plan.calls if call.earlier == kind]
+        job = job_of(engine.folder, exercise, kind, engine.standins, submission)
         finders, modules = list(sys.meta_path), set(sys.modules)
         session = Session(job.header(calls, "float64", course.limits), load(key.payload))
         made += sum(bool(session.answer(call)) for call in calls)

@@ -25,10 +25,10 @@ from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
 from grader.errors import CourseError
 
 FORMAT_VERSION = 1  # of the bundle; a change that older or newer graders misread raises it
-KEY = "key"
+KEY_FOLDER = "key"
 MANIFEST = MANIFEST_FILE
-STANDINS = f"{KEY}/standins.json"
-STUBS = f"{KEY}/stubs"
+STANDINS = f"{KEY_FOLDER}/standins.json"
+STUBS = f"{KEY_FOLDER}/stubs"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's first moment: the same content makes the same bytes
 
 
@@ -97,7 +97,7 @@ def read_part(folder: CourseFolder, manifest: Manifest, name: str) -> bytes:
 
 def check_parts(folder: CourseFolder, manifest: Manifest, exercises: Iterable[str]) -> None:
     """Check course.yml and the keys of some exercises; raises CourseError for the first fault."""
-    starts = tuple(f"{KEY}/{exercise}." for exercise in exercises)
+    starts = tuple(f"{KEY_FOLDER}/{exercise}." for exercise in exercises)
     for name in manifest.files:
         if name == COURSE_FILE or name.startswith(starts):
             read_part(folder, manifest, name)

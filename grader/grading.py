@@ -7,17 +7,17 @@ from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
-from grader.compare.outcomes import Evidence, clean
+from grader.compare.outcomes import Evidence, clean, note_uncompared
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
-from grader.course.models import Course, Exercise, Target
+from grader.course.models import Course, Exercise
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Units, collect
 from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC, Call
+from grader.plan.records import PUBLIC
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.shrink import shrunk
 from grader.submission import Source, Submission
@@ -72,96 +72,86 @@ def run_exercise(
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    answers: dict[str, Answer] = {}
-    answers32: dict[str, Answer] = {}
     forbidden = find_forbidden(source, exercise.forbids)
     checks: list[CheckResult] = []
     diagnoses: list[Diagnosis] = []
-    output = b""
-    for group in target_groups(exercise):
-        job = job_of(folder, exercise, group, standins, submission)
-        collected = _run(warm, job, key, group, folder, "float64")
-        again = _run32(warm, job, key, group, folder, collected)
-        output += collected.output
-        answers |= collected.answers
-        answers32 |= again.answers
-        for target in group:
-            evidence = Evidence(
-                folder.course,
-                exercise,
-                target,
-                key,
-                source,
-                collected.answers,
-                again.answers,
-                collected.greeting,
-                forbidden,
-            )
-            results = check_target(evidence)
-            if not quick:
-                results = [shrunk(evidence, r, warm, job) for r in results]
-            checks += results
-            found = diagnose(evidence, results, key.suspects, pairs)
-            found = found or _locate(evidence, results, warm, job)
-            diagnoses += [found] if found else []
+    notes = [*source.notes]
+    jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
+    runs = {job: _collect(warm, jobs[job], key, folder, job) for job in jobs}
+    answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
+    answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
+    for target in exercise.targets:
+        job, (collected, _) = jobs[target.earlier], runs[target.earlier]
+        evidence = Evidence(
+            folder.course,
+            exercise,
+            target,
+            key,
+            source,
+            answers,
+            answers32,
+            collected.greeting,
+            forbidden,
+        )
+        results = check_target(evidence)
+        if not quick:
+            results = [shrunk(evidence, r, warm, job) for r in results]
+        checks += results
+        notes += note_uncompared(evidence)
+        found = diagnose(evidence, results, key.suspects, pairs)
+        found = found or _locate(evidence, results, warm, job)
+        diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != PUBLIC
+    output = b"".join(collected.output for collected, _ in runs.values())
     shown = "" if hidden else output.decode(errors="replace")
-    result = _sum_up(exercise, checks, source.notes, shown, diagnoses)
+    result = _sum_up(exercise, checks, notes, shown, diagnoses)
     return Run(result, answers, answers32)
 
 
-def target_groups(exercise: Exercise) -> list[list[Target]]:
-    """Return targets by child: those with stand-ins, then those with the student's own."""
-    groups = [[t for t in exercise.targets if t.earlier == kind] for kind in ("stand-ins", "own")]
-    return [group for group in groups if group]
+def job_kinds(key: AnswerKey) -> list[str]:
+    """Return what imports of earlier exercises find, a child each: stand-ins come first."""
+    return sorted({call.earlier for call in key.plan.calls}, reverse=True)
 
 
 def job_of(
     folder: CourseFolder,
     exercise: Exercise,
-    group: Sequence[Target],
+    kind: str,
     standins: Standins,
     submission: Submission,
 ) -> Job:
     """Return what a child runs for some targets of an exercise."""
     before = folder.course.earlier(exercise)
     source = submission.source(exercise)
-    own: dict[str, Units] = {}
     earlier = standins.earlier(before)
-    if group[0].earlier == "own":
+    own: dict[str, Units] = {}
+    if any(target.earlier == "own" for target in exercise.targets):
         own = {
             e.stem: submission.source(e).units for e in before if not submission.source(e).problem
         }
-        earlier = own
-    return Job(exercise.stem, source.units, source.notebook, earlier, own, exercise.forbids)
+    return Job(
+        exercise.stem,
+        source.units,
+        source.notebook,
+        own if kind == "own" else earlier,
+        own,
+        exercise.forbids,
+    )
 
 
-def _run(
-    warm: WarmProcess,
-    job: Job,
-    key: AnswerKey,
-    group: Sequence[Target],
-    folder: CourseFolder,
-    dtype: str,
-    only: Sequence[Call] | None = None,
-) -> Collected:
-    names = {target.name for target in group}
-    calls = [c for c in key.plan.calls if c.target in names] if only is None else only
-    return collect(warm, job, calls, key.payload, folder.course.limits, dtype)
-
-
-def _run32(
-    warm: WarmProcess,
-    job: Job,
-    key: AnswerKey,
-    group: Sequence[Target],
-    folder: CourseFolder,
-    collected: Collected,
-) -> Collected:
-    """Run again in float32 the targets that raised in float64: they may insist on float32."""
-    calls = calls_to_retry(key, collected.answers)
-    return _run(warm, job, key, group, folder, "float32", calls) if calls else Collected()
+def _collect(
+    warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, kind: str
+) -> tuple[Collected, Collected]:
+    """Make the calls of one kind, and again in float32 those of targets that may insist on it."""
+    limits = folder.course.limits
+    calls = [call for call in key.plan.calls if call.earlier == kind]
+    first = collect(warm, job, calls, key.payload, limits, "float64")
+    retried = calls_to_retry(key, first.answers)
+    again = [call for call in retried if call.earlier == kind]
+    if not again:
+        return first, Collected()
+    return first, collect(warm, job, again, key.payload, limits, "float32")
 
 
 def _locate(

@@ -13,7 +13,7 @@ from typing import Any
 from grader import __version__
 from grader.bundle import (
     FORMAT_VERSION,
-    KEY,
+    KEY_FOLDER,
     MANIFEST,
     STANDINS,
     Manifest,
@@ -77,7 +77,7 @@ def make_bundle(
     if leaks := find_leaks(files, Secrets.of(folder)):
         raise CourseError(f"{leaks[0].file} would give away a solution's line: {leaks[0].line}")
     sums = {name: content_sum(name, data) for name, data in sorted(files.items())}
-    checked = {n: s for n, s in sums.items() if n == COURSE_FILE or n.startswith(f"{KEY}/")}
+    checked = {n: s for n, s in sums.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")}
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         course=course.title,
@@ -159,13 +159,13 @@ def _key_files(
     with tempfile.TemporaryDirectory(prefix="grade-release-") as scratch:
         for key in keys.keys.values():
             write_key(Path(scratch), _without_words(key))
-        files = {f"{KEY}/{p.name}": p.read_bytes() for p in sorted(Path(scratch).iterdir())}
+        files = {f"{KEY_FOLDER}/{p.name}": p.read_bytes() for p in sorted(Path(scratch).iterdir())}
     for exercise in pairs_of:
         keys.pairs(exercise)
         on_built(exercise)
         name = f"{exercise}.{PUBLIC}.{PAIRS}"
         try:
-            files[f"{KEY}/{name}"] = (keys.place / name).read_bytes()
+            files[f"{KEY_FOLDER}/{name}"] = (keys.place / name).read_bytes()
         except OSError as error:
             raise CourseError(f"the pairs of {exercise} cannot be read: {error.strerror}") from None
     return files

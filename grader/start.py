@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import grader
-from grader.bundle import KEY, MANIFEST, content_sum, parse_manifest, write_files
+from grader.bundle import KEY_FOLDER, MANIFEST, content_sum, parse_manifest, write_files
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
 from grader.errors import CourseError, UsageError
 
@@ -47,7 +47,9 @@ def start_course(
     files = read_bundle(bundle) if bundle else _own_bundle(on_built)
     if renew:
         _check_same_course(into, files)
-        kept = {n: d for n, d in files.items() if n == COURSE_FILE or n.startswith(f"{KEY}/")}
+        kept = {
+            n: d for n, d in files.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")
+        }
         _write(into, kept)
     else:
         if into.exists() and (not into.is_dir() or any(into.iterdir())):
@@ -94,7 +96,7 @@ def _write(into: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _check_same_course(into: Path, files: Mapping[str, bytes]) -> None:
-    if not (into / KEY).is_dir() and not (into / COURSE_FILE).is_file():
+    if not (into / KEY_FOLDER).is_dir() and not (into / COURSE_FILE).is_file():
         raise UsageError(
             f"{into} is no course that could be renewed: leave out --renew to make one"
         )

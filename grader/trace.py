@@ -71,7 +71,7 @@ def trace_target(
     call = _telling_call(evidence)
     if call is None or not submission.source(exercise).units:
         return None
-    job = job_of(engine.folder, exercise, [target], engine.standins, submission)
+    job = job_of(engine.folder, exercise, call.earlier, engine.standins, submission)
     record = replace(call, action="record", watch=False)
     limits = engine.folder.course.limits
     recorded = collect(engine.warm, job, [record], key.payload, limits).answers[call.id]

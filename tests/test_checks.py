@@ -591,6 +591,17 @@ WRONG = {
          ("feed_forward, embed_dim, dropout=dropout)", "feed_forward, embed_dim)")),
         {"build_classifier/property/dropout-in-training": "dropout changes nothing"},
     ),
+    "dropout for the sublayers only": Wrong(
+        7,
+        (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),),
+        {"build_classifier/property/dropout-in-each-part": "changes the output too much"},
+    ),
+    "layers that are pre-norm": Wrong(
+        7,
+        (("feed_forward, embed_dim, dropout=dropout)",
+          "feed_forward, embed_dim, norm_first=True, dropout=dropout)"),),
+        {"build_classifier/property/assembly": "put together of correct parts: the output"},
+    ),
     "one head, whatever is asked": Wrong(
         7,
         (("MultiHeadSelfAttention(embed_dim, num_heads)",

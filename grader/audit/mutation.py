@@ -12,8 +12,8 @@ import signal
 import threading
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -21,18 +21,18 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from grader.audit.mutants import Mutation, make_mutations
 from grader.compare.outcomes import Evidence, judge_call
-from grader.course.bugs import Bug, Mutant
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
 from grader.execute.answers import Answer
 from grader.key.build import read_solution, reference_imports
-from grader.key.build_bugs import Lab, affected
+from grader.key.build_bugs import Lab, affected, disguised
 from grader.key.reference import Reference, make_answer
 from grader.key.store import AnswerKey
 from grader.plan.records import Call
 from grader.records import Status
 from grader.submission import Source
+from grader.worker.calls import Recipes
 
 _BAD = (Status.FAILED, Status.TIMEOUT)
 _UNLOADED = "does not load"
@@ -61,7 +61,6 @@ class Equivalent(BaseModel):
     exercise: str = ""
     before: str = Field(default="", description="the statement as ast.unparse prints it")
     after: str = ""
-    unseen: bool = Field(default=False, description="not equivalent: a hole that is known")
     reason: str = Field(min_length=1, description="why no check can tell it, for a reviewer")
 
     @model_validator(mode="after")
@@ -101,13 +100,12 @@ class Explained:
 
 @dataclass(frozen=True)
 class MutationReport:
-    """The mutants of one exercise: total = killed + equivalent + unseen + survived."""
+    """The mutants of one exercise: total = killed + equivalent + survived."""
 
     exercise: str
     total: int
     killed: int
     equivalent: tuple[Explained, ...]
-    unseen: tuple[Explained, ...]  # known holes; they count as not killed
     survived: tuple[Mutation, ...]  # holes in the checks, or equivalent and not yet explained
 
     @property
@@ -125,7 +123,7 @@ def run_mutations(
 ) -> list[MutationResult]:
     """Run every mutant of a solution on the key's calls; raises CourseError.
 
-    The unchanged text runs first: where that fails a check, a mutant's failure would mean nothing.
+    The disguised text runs first: where that fails a check, a mutant's failure would mean nothing.
     """
     with _alone(), reference_imports(folder):
         bench = _Bench(folder, exercise, key)
@@ -156,6 +154,7 @@ class _Bench:
     folder: CourseFolder
     exercise: Exercise
     key: AnswerKey
+    recipes: Recipes = field(default_factory=dict)
 
     def kill(self, mutation: Mutation) -> str:
         """What tells a mutant from the reference, "" where nothing does."""
@@ -198,13 +197,15 @@ class _Bench:
 
     def _fails(self, source: str, own: str, targets: Sequence[Target], *, fit: bool) -> str:
         """Every check of some targets; training to the end is judged only where `fit`."""
-        lab = Lab(self.folder, self.exercise, self.key)
-        found = lab.examine(_mutant(source, own if fit else ""), targets)
+        lab = Lab(self.folder, self.exercise, self.key, self.recipes)
+        found = lab.examine(disguised(source, own if fit else ""), targets, bugs=False)
         results = [r for target in targets for r in found.results[target.name]]
         return next((r.id for r in results if r.status in _BAD), "")
 
     def _run(self, source: str, calls: Sequence[Call], dtype: torch.dtype) -> dict[str, Answer]:
-        runner = Reference(self.exercise, source, self.folder, dtype).runner(self.key.plan.tensors)
+        reference = Reference(self.exercise, source, self.folder, dtype)
+        tensors = self.key.plan.tensors
+        runner = reference.runner(tensors, shared=self.recipes, audits=False)
         runner.announce([call.to_json() for call in calls], self.exercise.forbids)
         return {call.id: make_answer(runner, call.to_json()) for call in calls}
 
@@ -214,12 +215,6 @@ class _Bench:
         file, course = self.exercise.file, self.folder.course
         given = (self.exercise, target, self.key, Source(file), answers, answers32, None, ())
         return Evidence(course, *given)
-
-
-def _mutant(source: str, own: str) -> Mutant:
-    """A mutant in the clothes of a known bug of the target `own`."""
-    bug = Bug(id="mutant", title="-", target=own, when="-", variant="-", hints=["-", "-"], seen="-")
-    return Mutant(bug, 0, source, ())
 
 
 class _Late(BaseException):
@@ -285,14 +280,6 @@ def mutation_report(folder: CourseFolder, exercise: Exercise, key: AnswerKey) ->
         exercise.id,
         len(results),
         len(results) - len(survivors),
-        _explained(survivors, explained, unseen=False),
-        _explained(survivors, explained, unseen=True),
+        tuple(Explained(m, explained[m.id].reason) for m in survivors if m.id in explained),
         tuple(m for m in survivors if m.id not in explained),
     )
-
-
-def _explained(
-    survivors: Sequence[Mutation], entries: Mapping[str, Equivalent], *, unseen: bool
-) -> tuple[Explained, ...]:
-    found = [(m, entries[m.id]) for m in survivors if m.id in entries]
-    return tuple(Explained(m, e.reason) for m, e in found if e.unseen is unseen)

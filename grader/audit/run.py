@@ -1,7 +1,8 @@
 """`grade audit`: gathers what the course's tests of its own tests came to."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from grader.engine import Engine
 from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
 from grader.grading import Run, Standins
-from grader.key.builders import build_all
+from grader.key.builders import TRIED_KEY, Builders, Replies, Task
 from grader.key.cache import PUBLIC_SECRET, Keys, load_keys, tasks_for
 from grader.key.store import PAIRS, AnswerKey
 from grader.plan.records import PUBLIC
@@ -29,7 +30,6 @@ _LEAST_MARGIN = 100.0  # tolerances between the reference and the nearest bug
 _LEAST_MARGIN32 = 10.0  # the same in float32
 _MOST_DEVIATION = 0.1  # tolerances between the key and the farthest correct variant
 _LEAST_PAIRS = 0.9  # share of the pairs that can be told apart from single bugs
-_FIT_WEIGHT = 50
 _LESSON = "# %% [markdown]"
 
 
@@ -76,7 +76,7 @@ class ExerciseAudit:
     margin: float  # least distance of a bug that values show, in float64 tolerances
     margin32: float
     variants: tuple[VariantTrial, ...]
-    mutants: Mapping[str, int]  # total, killed, equivalent, unseen
+    mutants: Mapping[str, int]  # total, killed, equivalent
     survivors: tuple[str, ...]
     complaints: tuple[str, ...] = field(default=())  # about lesson, hints and points
 
@@ -160,45 +160,89 @@ def run_audit(
     `variants` holds a folder of correct submissions for each exercise. `expect` and `advance`
     hear of steps to come and steps done.
     """
-    ids = [exercise.id for exercise in folder.course.exercises]
     for exercise in folder.course.exercises:
         if not bugs_path(folder, exercise).is_file():
             raise CourseError(
                 f"{bugs_path(folder, exercise)} is not there: an audit needs known bugs"
             )
-    expect(4 * len(ids))
-    known = set(ids)
-
-    def built(exercise: str) -> None:
-        known.discard(exercise)
-        advance(f"answer key of {exercise}")
-
-    keys = load_keys(folder, ids, PUBLIC, on_built=built)
-    for exercise_id in known:
-        advance(f"answer key of {exercise_id}")
-    missing = [i for i in ids if not (keys.place / f"{i}.{PUBLIC}.{PAIRS}").is_file()]
-    expect(len(missing) - len(ids))
-    pair_tasks = tasks_for("pairs", folder, missing[::-1], PUBLIC, PUBLIC_SECRET, keys.place)
-    build_all(pair_tasks, lambda task: advance(f"pairs of {task.exercise}"))
-    longest_first = sorted(ids, key=lambda i: _work_of(keys.keys[i]), reverse=True)
-    tasks = tasks_for("audit", folder, longest_first, PUBLIC, PUBLIC_SECRET, keys.place)
-    replied = build_all(tasks, lambda task: advance(f"bugs of {task.exercise}"))
-    replies = dict(zip(longest_first, replied, strict=True))
-    alone = replace(keys, pairs=lambda _: {})  # a variant has no bug to name
-    engine = Engine(folder, alone, Standins.of(folder), warm)
-    audits = []
-    for exercise in folder.course.exercises:
-        grade = partial(_grade, engine, exercise)
-        audits.append(_gather(folder, exercise, keys, replies[exercise.id], variants, grade))
-        advance(f"variants of {exercise.id}")
+    with Builders() as builders:
+        trials = _Trials(folder, builders, expect, advance)
+        keys = trials.load_keys()
+        alone = replace(keys, pairs=lambda _: {})  # a variant has no bug to name
+        engine = Engine(folder, alone, Standins.of(folder), warm)
+        with ThreadPoolExecutor(1) as beside:  # it only waits for the builders
+            replies = beside.submit(trials.run, keys)
+            graded = {}
+            for exercise in folder.course.exercises:
+                graded[exercise.id] = _grade_all(engine, exercise, variants)
+                advance(f"variants of {exercise.id}")
+            tried = replies.result()
+    audits = [_gather(folder, e, keys, tried[e.id], graded[e.id]) for e in folder.course.exercises]
     points = sum(exercise.points for exercise in folder.course.exercises)
     return Audit(folder.course.title, tuple(audits), points)
 
 
+@dataclass
+class _Trials:
+    """What builders do for an audit: keys, bugs, pairs of bugs and mutants."""
+
+    folder: CourseFolder
+    builders: Builders
+    expect: Callable[[int], None]
+    advance: Callable[[str], None]
+    replies: dict[str, dict[str, Any]] = field(default_factory=dict)  # by exercise
+
+    def load_keys(self) -> Keys:
+        """Find or build the keys; bugs are tried on the way to a key that is built."""
+        ids = [exercise.id for exercise in self.folder.course.exercises]
+        self.replies = {exercise: {} for exercise in ids}
+        self.expect(5 * len(ids))
+        keys = load_keys(self.folder, ids, PUBLIC, build=self._build, part=TRIED_KEY)
+        for exercise in ids:
+            if "bugs" not in self.replies[exercise]:
+                self.advance(f"answer key of {exercise}")
+        return keys
+
+    def run(self, keys: Keys) -> dict[str, dict[str, Any]]:
+        """Try all that is not tried yet, in order of work; raises GraderError."""
+        by_work = sorted(keys.keys, key=lambda i: _work_of(keys.keys[i]), reverse=True)
+        bare = [i for i in by_work if not (keys.place / f"{i}.{PUBLIC}.{PAIRS}").is_file()]
+        ready = [i for i in by_work if i not in bare]
+        untried = [i for i in by_work if "bugs" not in self.replies[i]]
+        parts = (("pairs", bare), ("tried pairs", ready), ("bugs", untried), ("mutants", by_work))
+        tasks = [self._task(part, i, keys) for part, exercises in parts for i in exercises]
+        self.expect(len(bare) + len(untried) - len(by_work))
+
+        def then(done: Task) -> list[Task]:
+            follows = done.part == "pairs"
+            return [self._task("tried pairs", done.exercise, keys)] if follows else []
+
+        self._note(self.builders.run(tasks, self._tell, then))
+        return self.replies
+
+    def _task(self, part: str, exercise: str, keys: Keys) -> Task:
+        (task,) = tasks_for(part, self.folder, [exercise], PUBLIC, PUBLIC_SECRET, keys.place)
+        return task
+
+    def _build(self, tasks: Sequence[Task], on_built: Callable[[Task], None]) -> None:
+        def done(task: Task) -> None:
+            on_built(task)
+            self._tell(task)
+
+        self._note(self.builders.run(tasks, done))
+
+    def _note(self, replies: Replies) -> None:
+        for task, reply in replies.items():
+            self.replies[task.exercise] |= reply
+
+    def _tell(self, task: Task) -> None:
+        what = "answer key" if task.part == TRIED_KEY else task.part
+        self.advance(f"{what} of {task.exercise}")
+
+
 def _work_of(key: AnswerKey) -> int:
-    """How much there is to try, roughly: training to the end takes as long as many calls."""
-    calls = sum(_FIT_WEIGHT if call.action == "fit" else 1 for call in key.plan.calls)
-    return calls * len(key.book.bugs)
+    """How much there is to try, roughly."""
+    return len(key.plan.calls) * len(key.book.bugs)
 
 
 def _grade(engine: Engine, exercise: Exercise, source: Source) -> Run:
@@ -209,37 +253,50 @@ def _grade(engine: Engine, exercise: Exercise, source: Source) -> Run:
     return engine.run(exercise, Submission({**rest, exercise.id: source}))
 
 
-def _gather(
-    folder: CourseFolder,
-    exercise: Exercise,
-    keys: Keys,
-    reply: dict[str, Any],
-    variants: Path | None,
-    grade: Callable[[Source], Run],
-) -> ExerciseAudit:
-    key = keys.keys[exercise.id]
-    solution = (folder.solutions / exercise.file).read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class _Graded:
+    """What grading made of the right and the empty texts of one exercise."""
+
+    reference: ExerciseResult
+    stub: ExerciseResult
+    variants: tuple[VariantTrial, ...]
+
+
+def _grade_all(engine: Engine, exercise: Exercise, variants: Path | None) -> _Graded:
+    solution = _solution(engine.folder, exercise)
+    grade = partial(_grade, engine, exercise)
     reference = grade(Source(exercise.file, ((exercise.file, solution),))).result
     stub = grade(Source(exercise.file, ((exercise.file, derive_stub(solution)),))).result
+    key = engine.keys.keys[exercise.id]
+    return _Graded(reference, stub, _try_variants(engine.folder, exercise, key, variants, grade))
+
+
+def _solution(folder: CourseFolder, exercise: Exercise) -> str:
+    return (folder.solutions / exercise.file).read_text(encoding="utf-8")
+
+
+def _gather(
+    folder: CourseFolder, exercise: Exercise, keys: Keys, reply: dict[str, Any], graded: _Graded
+) -> ExerciseAudit:
     bugs = tuple(
         BugTrial(**{**row, "failed": tuple(row["failed"]), "named": tuple(row["named"])})
         for row in reply["bugs"]
     )
-    shown = [bug for bug in key.book.bugs if bug.shown_by_values]
+    shown = [bug for bug in keys.keys[exercise.id].book.bugs if bug.shown_by_values]
     return ExerciseAudit(
         exercise=exercise.id,
-        stub_score=stub.score,
-        reference_score=reference.score,
-        max_score=reference.max_score,
-        checks=tuple(check.id for check in reference.checks),
+        stub_score=graded.stub.score,
+        reference_score=graded.reference.score,
+        max_score=graded.reference.max_score,
+        checks=tuple(check.id for check in graded.reference.checks),
         bugs=bugs,
         pairs={word: reply["pairs"].get(word, 0) for word in PAIR_WORDS},
         margin=min((bug.margin64 or 0.0 for bug in shown), default=float("inf")),
         margin32=min((bug.margin32 or 0.0 for bug in shown), default=float("inf")),
-        variants=_try_variants(folder, exercise, key, variants, grade),
+        variants=graded.variants,
         mutants=reply["mutants"],
         survivors=tuple(reply["survivors"]),
-        complaints=_complaints(exercise, solution, reference),
+        complaints=_complaints(exercise, _solution(folder, exercise), graded.reference),
     )
 
 

@@ -3,7 +3,7 @@
 Runs in a builder, next to the solutions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -11,11 +11,8 @@ from typing import Any
 from grader.compare.diagnosis import LISTED, STRICT, count_behaviours, diagnose
 from grader.compare.signature import Suspects, value_rows
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
-from grader.course.load import CourseFolder
-from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.key.build_bugs import Finding, Lab, affected
-from grader.key.store import AnswerKey
 from grader.records import Status
 
 # how a pair is reported: by both names; as one of too many; by the one that hides the other, for
@@ -23,30 +20,43 @@ from grader.records import Status
 PAIR_WORDS = ("named", "ambiguous", "masked", "another")
 
 
-def audit_exercise(
-    folder: CourseFolder,
-    exercise: Exercise,
-    source: str,
-    key: AnswerKey,
-    pairs: Mapping[str, Suspects],
-) -> dict[str, Any]:
-    """Return plain data: a row a bug and variant, and counts of pairs."""
-    lab = Lab(folder, exercise, key)
-    mutants = [
-        mutant
-        for bug in load_bugs(folder, exercise, source)
-        for mutant in mutants_of(folder, exercise, bug, source)
+def try_bugs(lab: Lab, source: str) -> list[dict[str, Any]]:
+    """Run every known bug and return plain data, a row a bug and variant."""
+    return [
+        _row(lab, mutant, lab.examine(mutant, affected(lab.exercise, mutant.bug.target)))
+        for mutant in _mutants(lab, source)
     ]
-    bugs = [_try_bug(lab, mutant, pairs) for mutant in mutants]
+
+
+def try_findings(lab: Lab, findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Return the rows of bugs that ran before the key knew them, without another run."""
+    rows = []
+    for found in findings:
+        targets = affected(lab.exercise, found.mutant.bug.target)
+        judged = lab.judge(found.mutant, targets, found.answers, found.answers32)
+        rows.append(_row(lab, found.mutant, judged))
+    return rows
+
+
+def try_pairs(lab: Lab, source: str, pairs: Mapping[str, Suspects]) -> dict[str, int]:
+    """Return how many pairs of bugs are reported in which way."""
+    mutants = [mutant for mutant in _mutants(lab, source) if not mutant.number]
     tried = [
         _try_pair(lab, first, second, source, pairs)
-        for first, second in combinations([m for m in mutants if not m.number], 2)
+        for first, second in combinations(mutants, 2)
         if first.bug.target == second.bug.target and not _both_shown(lab, first, second)
     ]
     for target, some in pairs.items():
         tried += _try_shown_pairs(lab, target, some)
-    counts = {word: tried.count(word) for word in PAIR_WORDS}
-    return {"bugs": bugs, "pairs": counts}
+    return {word: tried.count(word) for word in PAIR_WORDS}
+
+
+def _mutants(lab: Lab, source: str) -> list[Mutant]:
+    return [
+        mutant
+        for bug in load_bugs(lab.folder, lab.exercise, source)
+        for mutant in mutants_of(lab.folder, lab.exercise, bug, source)
+    ]
 
 
 def _both_shown(lab: Lab, first: Mutant, second: Mutant) -> bool:
@@ -70,11 +80,10 @@ def _try_shown_pairs(lab: Lab, target: str, pairs: Suspects) -> list[str]:
     return words
 
 
-def _try_bug(lab: Lab, mutant: Mutant, pairs: Mapping[str, Suspects]) -> dict[str, Any]:
+def _row(lab: Lab, mutant: Mutant, found: Finding) -> dict[str, Any]:
     bug = mutant.bug
-    found = lab.examine(mutant, affected(lab.exercise, bug.target))
     results = [result for some in found.results.values() for result in some]
-    named = _named(lab, found, bug.target, pairs)
+    named = _named(lab, found, bug.target, {})  # a bug by itself looks like no pair
     known = lab.key.book.by_key(bug.key)
     own = {f"{lab.exercise.id}/{bug.target}/bug/{bug.id}"} if known.shown_by_values else set()
     own |= {p.removeprefix("check ") for p in known.proofs if p.startswith("check ")}
@@ -101,7 +110,8 @@ def _try_pair(
         return ""
     target = first.bug.target
     try:
-        found = lab.examine(replace(first, source=text), [lab.exercise.target(target)])
+        both_made = replace(first, source=text)
+        found = lab.examine(both_made, [lab.exercise.target(target)], bugs=False)
     except CourseError:
         return ""
     named = set(_named(lab, found, target, pairs))

@@ -19,6 +19,7 @@ from grader.compare.outcomes import (
     describe_student_error,
     explain_status,
     judge_call,
+    unanswered,
 )
 from grader.course.models import (
     Agrees,
@@ -337,7 +338,7 @@ def _dropout(evidence: Evidence, prop: Dropout) -> Outcome:
     expected = evidence.key.answers[call.id].tensors
     case = evidence.case(call)
     if answer.status is not AnswerStatus.OK:
-        return explain_status(evidence, answer, case)
+        return unanswered(evidence, call, answer)
     for name in evidence.target.outputs:
         mean, second = answer.tensors.get(f"mean/{name}"), answer.tensors.get(f"second/{name}")
         due = [expected[f"{moment}/{name}"] for moment in ("mean", "second", "fourth")]

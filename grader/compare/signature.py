@@ -110,6 +110,8 @@ def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
+    if call.free:
+        return np.zeros(_DIRECTIONS)
     if call.action == _SAMPLED:
         return _moments(answer)
     names = [] if call.action == _TRAINED else _valued(answer)
@@ -136,9 +138,13 @@ def _directions(size: int) -> Array:
 
 
 def value_rows(calls: Sequence[Call]) -> list[int]:
-    """Return the places of the calls that tell wrong values: all forward ones, one gradient."""
+    """Return the places of the calls that tell wrong values: all forward ones, one gradient.
+
+    Calls with free values tell the least, and are left out where there are others.
+    """
     # a call that must be refused, named after its property alone, has a check of its own
     forward = [i for i, c in enumerate(calls) if c.action == "forward" and c.id.count("/") > 1]
+    forward = [i for i in forward if not calls[i].free] or forward
     gradient = [i for i, c in enumerate(calls) if c.action == "gradient"]
     return forward + gradient[:1]
 

@@ -113,6 +113,14 @@ class Case(_Record):
     gradient: bool = True
 
 
+Earlier = Literal["stand-ins", "own"]
+_EARLIER = Field(
+    default=None,
+    description="stand-ins: a factory of the submission's own earlier exercises gets correct "
+    "ones here, with the reference's parameters in them, so that its values can be compared",
+)
+
+
 class _Property(_Record):
     id: str = ""
     kind: str
@@ -157,6 +165,7 @@ class Agrees(_Property):
     kind: Literal["agrees"]
     case: Case
     strided: bool = False  # the inputs are views that are not contiguous
+    earlier: Literal["stand-ins"] | None = _EARLIER
 
 
 class Raises(_Property):
@@ -203,6 +212,8 @@ class Dropout(_Property):
 
     kind: Literal["dropout"]
     case: Case
+    masks: int = Field(default=4000, gt=0, description="how many are drawn")
+    earlier: Literal["stand-ins"] | None = _EARLIER
 
 
 class Varies(_Property):
@@ -283,7 +294,7 @@ class Target(_Record):
         default=[], description="named steps in order; those side by side in a list of their own"
     )
     uses: list[str] = Field(default=[], description="targets of this file that this one calls")
-    earlier: Literal["stand-ins", "own"] = "stand-ins"
+    earlier: Earlier = "stand-ins"
     aliases: dict[str, list[str]] = Field(
         default={}, description="other names that learners give a parameter's layer"
     )
@@ -323,6 +334,9 @@ class Target(_Record):
         for name, value in self.constructor.items():
             if unknown := sorted(parse_argument(str(value)).names() - known):
                 raise ValueError(f"constructor.{name} reads the dim '{unknown[0]}', not declared")
+        for prop in self.properties:
+            if getattr(prop, "earlier", None) and self.kind != "factory":
+                raise ValueError(f"the property '{prop.name}' has 'earlier', which a factory may")
         names = [p.name for p in self.properties]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"the property '{twice[0]}' is declared twice: give one an id")

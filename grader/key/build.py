@@ -16,13 +16,13 @@ from typing import Any
 
 import torch
 
-from grader.audit.trial import audit_exercise
+from grader.audit.trial import try_bugs, try_findings, try_pairs
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise, Raises
 from grader.errors import CourseError, GraderError
 from grader.execute.answers import Answer
-from grader.key.build_bugs import add_bugs, build_pairs
-from grader.key.builders import Task
+from grader.key.build_bugs import BuiltKey, Lab, add_bugs, build_pairs
+from grader.key.builders import KEY, TRIED_KEY, Task
 from grader.key.reference import Reference, make_answer
 from grader.key.store import AnswerKey, read_key, read_pairs, write_key, write_pairs
 from grader.plan.build import build_plan
@@ -36,7 +36,12 @@ _KEY_REPEATS = 10  # times as many masks stand behind the reference's training s
 def build_answer_key(
     folder: CourseFolder, exercise: Exercise, split: str, secret: bytes
 ) -> AnswerKey:
-    """Return an exercise's plan and the reference's answers to it; raises CourseError."""
+    """Return an exercise's key; raises CourseError."""
+    return _build(folder, exercise, split, secret).key
+
+
+def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) -> BuiltKey:
+    """Draw the plan, run the reference on it, and then each known bug."""
     source = read_solution(folder, exercise)
     with reference_imports(folder):
         reference = Reference(exercise, source, folder)
@@ -151,33 +156,38 @@ def _work(task: Task) -> dict[str, Any]:
     folder = load_course(Path(task.course))
     exercise = folder.course.exercise(task.exercise)
     into = Path(task.into)
-    if task.part == "key":
-        key = build_answer_key(folder, exercise, task.split, bytes.fromhex(task.secret))
-        write_key(into, key)
-        return {}
-    key = read_key(into, exercise.id, task.split)
+    if task.part in (KEY, TRIED_KEY):
+        built = _build(folder, exercise, task.split, bytes.fromhex(task.secret))
+        write_key(into, built.key)
+        if task.part == KEY:
+            return {}
+        return {"bugs": try_findings(Lab(folder, exercise, built.key), built.findings)}
+    lab = Lab(folder, exercise, read_key(into, exercise.id, task.split))
     source = read_solution(folder, exercise)
     with reference_imports(folder):
-        if task.part == "pairs":
-            pairs = build_pairs(folder, exercise, source, key)
-            write_pairs(into, exercise.id, task.split, pairs)
-            return {}
-        tried = audit_exercise(
-            folder, exercise, source, key, read_pairs(into, exercise.id, task.split)
-        )
-    return {**tried, **_mutants(folder, exercise, key)}
+        match task.part:
+            case "pairs":
+                pairs = build_pairs(lab, source)
+                write_pairs(into, exercise.id, task.split, pairs)
+                return {}
+            case "bugs":
+                return {"bugs": try_bugs(lab, source)}
+            case "tried pairs":
+                pairs = read_pairs(into, exercise.id, task.split)
+                return {"pairs": try_pairs(lab, source, pairs)}
+            case _:
+                return _mutants(lab)
 
 
-def _mutants(folder: CourseFolder, exercise: Exercise, key: AnswerKey) -> dict[str, Any]:
+def _mutants(lab: Lab) -> dict[str, Any]:
     """Return the mutation test's counts and survivors."""
     from grader.audit.mutation import mutation_report  # it builds on this module
 
-    report = mutation_report(folder, exercise, key)
+    report = mutation_report(lab.folder, lab.exercise, lab.key)
     counts = {
         "total": report.total,
         "killed": report.killed,
         "equivalent": len(report.equivalent),
-        "unseen": len(report.unseen),
     }
     return {"mutants": counts, "survivors": [mutation.id for mutation in report.survived]}
 

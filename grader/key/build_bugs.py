@@ -1,7 +1,7 @@
 """Runs every known bug on the plan: what tells it from the reference, and its signatures."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import torch
@@ -23,16 +23,26 @@ from grader.key.store import AnswerKey
 from grader.plan.records import PUBLIC, Call
 from grader.records import CheckResult, Kind, Status
 from grader.submission import Source
+from grader.worker.calls import Recipes
 
 _FAR = 1e30  # the distance of an answer that did not come, or has another shape
 _VALUES = (("output", ("forward", "reuse")), ("grad", ("gradient",)))
 
 
-def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> AnswerKey:
+@dataclass(frozen=True)
+class BuiltKey:
+    """A key, and the runs of all bugs on the way to it."""
+
+    key: AnswerKey
+    findings: tuple["Finding", ...]
+
+
+def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> BuiltKey:
     """Return the key with all that it knows of bugs; raises CourseError."""
     lab = Lab(folder, exercise, key)
     _refuse_unfair_checks(lab, exercise, source)
     known: list[KnownBug] = []
+    tried: list[Finding] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
     for bug in load_bugs(folder, exercise, source):
         findings = [
@@ -40,6 +50,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
             for mutant in mutants_of(folder, exercise, bug, source)
         ]
         known.append(_known(folder, exercise, bug, findings, key))
+        tried += findings
         for found in findings:
             for name, signature in found.signatures.items():
                 if signature.failing.any():
@@ -52,12 +63,20 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
                 "for bugs, but has no known bug that values show"
             )
     suspects = {name: Suspects.gather(some) for name, some in rows.items()}
-    return replace(key, book=BugBook(tuple(known)), suspects=suspects)
+    return BuiltKey(replace(key, book=BugBook(tuple(known)), suspects=suspects), tuple(tried))
+
+
+def disguised(source: str, target: str = "") -> Mutant:
+    """Return a text in the clothes of a known bug of `target`."""
+    bug = Bug(
+        id="none", title="-", target=target, when="-", variant="-", hints=["-", "-"], seen="-"
+    )
+    return Mutant(bug, 0, source, ())
 
 
 def _refuse_unfair_checks(lab: "Lab", exercise: Exercise, source: str) -> None:
     """Raise CourseError where the reference itself does not pass a check."""
-    found = lab.judge(exercise.targets, lab.key.answers, {}, source)
+    found = lab.judge(disguised(source), exercise.targets, lab.key.answers, {})
     for results in found.results.values():
         for result in results:
             if result.status is not Status.PASSED:
@@ -67,17 +86,15 @@ def _refuse_unfair_checks(lab: "Lab", exercise: Exercise, source: str) -> None:
                 )
 
 
-def build_pairs(
-    folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey
-) -> dict[str, Suspects]:
+def build_pairs(lab: "Lab", source: str) -> dict[str, Suspects]:
     """Return, for each target, the values under two bugs at once, both of which values show."""
-    shown = {bug.key for bug in key.book.bugs if bug.margin64 is not None}
+    folder, exercise = lab.folder, lab.exercise
+    shown = {bug.key for bug in lab.key.book.bugs if bug.shown_by_values}
     mutants = [
         mutants_of(folder, exercise, bug, source)[0]
         for bug in load_bugs(folder, exercise, source)
         if bug.key in shown
     ]
-    lab = Lab(folder, exercise, key)
     found: dict[str, Suspects] = {}
     for target in exercise.targets:
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
@@ -108,7 +125,9 @@ def affected(exercise: Exercise, name: str) -> list[Target]:
 class Finding:
     """What running one mutant showed."""
 
+    mutant: Mutant
     answers: Mapping[str, Answer]
+    answers32: Mapping[str, Answer]
     evidences: Mapping[str, Evidence]  # by target
     results: Mapping[str, list[CheckResult]]  # by target
     signatures: Mapping[str, Signature]
@@ -121,25 +140,31 @@ class Lab:
     folder: CourseFolder
     exercise: Exercise
     key: AnswerKey
+    recipes: Recipes = field(default_factory=dict)  # for all mutants; most are bound alike
 
-    def examine(self, mutant: Mutant, targets: Sequence[Target]) -> Finding:
-        """Run a mutant on the calls of some targets and judge what comes out."""
+    def examine(self, mutant: Mutant, targets: Sequence[Target], *, bugs: bool = True) -> Finding:
+        """Run a mutant on the calls of some targets and judge what comes out.
+
+        Without `bugs` the bug checks are left out, which no diagnosis looks at.
+        """
         names = {target.name for target in targets}
         calls = [c for c in self.key.plan.calls if c.target in names]
         answers = self._run(mutant, calls, torch.float64)
         again = calls_to_retry(self.key, answers)
         answers32 = self._run(mutant, again, torch.float32) if again else {}
-        return self.judge(targets, answers, answers32, mutant.source)
+        return self.judge(mutant, targets, answers, answers32, bugs=bugs)
 
     def judge(
         self,
+        mutant: Mutant,
         targets: Sequence[Target],
         answers: Mapping[str, Answer],
         answers32: Mapping[str, Answer],
-        text: str,
+        *,
+        bugs: bool = True,
     ) -> Finding:
-        """Judge answers as those of a submission with this text."""
-        source = Source(self.exercise.file, ((self.exercise.file, text),))
+        """Judge answers as those of a submission with the mutant's text."""
+        source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
         forbidden = find_forbidden(source, self.exercise.forbids)
         evidences, results, signatures = {}, {}, {}
         for target in targets:
@@ -154,27 +179,29 @@ class Lab:
                 None,
                 forbidden,
             )
-            results[target.name] = check_target(evidence)
+            results[target.name] = check_target(evidence, bugs=bugs)
             evidences[target.name] = evidence
             judged = [r for r in results[target.name] if r.kind is not Kind.BUG]
             own = self.key.plan.of_target(target.name)
             signatures[target.name] = sign(own, dict(answers), self.key.plan.tensors, judged)
-        return Finding(answers, evidences, results, signatures)
+        return Finding(mutant, answers, answers32, evidences, results, signatures)
 
     def sign_values(self, mutant: Mutant, target: Target) -> Signature | None:
         """Return the values' signature, None where the text does not even load."""
         own = self.key.plan.of_target(target.name)
         calls = [own[row] for row in value_rows(own)]
         try:
-            answers = self._run(mutant, calls, torch.float64)
+            answers = self._run(mutant, calls, torch.float64, audits=False)
         except CourseError:
             return None  # no submission can equal it
         signature = sign(calls, answers, self.key.plan.tensors, [])
         return signature.of_values(range(len(calls)))
 
-    def _run(self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype) -> dict[str, Answer]:
+    def _run(
+        self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype, *, audits: bool = True
+    ) -> dict[str, Answer]:
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)
-        runner = reference.runner(self.key.plan.tensors)
+        runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=audits)
         calls = list(calls)
         runner.announce([c.to_json() for c in calls], self.exercise.forbids)
         answers = {}
@@ -222,14 +249,15 @@ def _prove(
 ) -> tuple[str, tuple[float, float] | None]:
     """Where the mutant is farthest from the reference: values, gradients, or else a check."""
     tolerances = folder.course.tolerances
-    factory = folder.course.exercise(key.plan.exercise).target(bug.target).kind == "factory"
     for group, actions in _VALUES:
         best: tuple[float, float, str] = (0.0, 0.0, "")
         for call in key.plan.of_target(bug.target):
-            if call.action not in actions or factory:
+            if call.action not in actions or call.free:
                 continue
             expected, actual = key.answers[call.id], found.answers[call.id]
-            if expected.status is not AnswerStatus.OK:
+            # a factory that assembles other parts is told by those, not by values
+            unfit = call.kind == "factory" and actual.status is not AnswerStatus.OK
+            if expected.status is not AnswerStatus.OK or unfit:
                 continue
             apart = [
                 _apart(actual, expected, group, tolerance)

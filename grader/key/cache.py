@@ -7,17 +7,17 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import platformdirs
 
 import grader
-from grader.bundle import KEY, check_parts, read_manifest
+from grader.bundle import KEY_FOLDER, check_parts, read_manifest
 from grader.compare.signature import Suspects
 from grader.course.load import COURSE_FILE, CourseFolder, renewal
 from grader.errors import CourseError, InternalError
-from grader.key.builders import Task, build_all
+from grader.key.builders import KEY, Task, build_all
 from grader.key.store import PAIRS, AnswerKey, DamagedKey, read_key, read_pairs
 from grader.plan.records import PUBLIC
 
@@ -45,10 +45,13 @@ def load_keys(
     *,
     secret: bytes = PUBLIC_SECRET,
     on_built: Callable[[str], None] = lambda _: None,
+    build: Callable[[Sequence[Task], Callable[[Task], None]], object] = build_all,
+    part: str = KEY,
 ) -> Keys:
     """Return the keys, building what is missing or damaged; raises GraderError.
 
-    `on_built` hears each exercise whose key was built just now.
+    `on_built` hears each exercise whose key was built just now, by a task `part` that `build`
+    works off.
     """
     if folder.shipped and split == PUBLIC:
         return _shipped_keys(folder, exercises)
@@ -66,13 +69,15 @@ def load_keys(
     missing = [e for e in exercises if e not in keys]
     if missing:
         _check_solutions(folder)
+        # from the last: later ones assemble earlier ones, take longest, and should not come last
+        tasks = partial(tasks_for, part, folder, missing[::-1], split, secret)
         try:
             place.mkdir(parents=True, exist_ok=True)
             _forget_old(place.parent, place)
-            keys |= _build(folder, missing, split, secret, place, on_built)
+            keys |= _build(tasks(place), on_built, build)
         except OSError as error:
             with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
-                keys |= _build(folder, missing, split, secret, Path(temporary), on_built)
+                keys |= _build(tasks(Path(temporary)), on_built, build)
             notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
     pairs = _pairs_builder(folder, split, secret, place)
     return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
@@ -85,7 +90,7 @@ def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
     """
     manifest = read_manifest(folder)
     check_parts(folder, manifest, exercises)
-    place = folder.root / KEY
+    place = folder.root / KEY_FOLDER
     try:
         keys = {exercise: read_key(place, exercise, PUBLIC) for exercise in exercises}
     except (DamagedKey, OSError) as damage:
@@ -180,22 +185,18 @@ def _check_solutions(folder: CourseFolder) -> None:
 
 
 def _build(
-    folder: CourseFolder,
-    exercises: Sequence[str],
-    split: str,
-    secret: bytes,
-    place: Path,
+    tasks: Sequence[Task],
     on_built: Callable[[str], None],
+    build: Callable[[Sequence[Task], Callable[[Task], None]], object],
 ) -> dict[str, AnswerKey]:
-    """Build keys; raises OSError where `place` is not writable."""
+    """Build keys; raises OSError where their folder is not writable."""
+    place = Path(tasks[0].into)
     probe = place / f".probe.{os.getpid()}"
     probe.write_bytes(b"x" * 4096)
     probe.unlink()
-    # from the last: later exercises assemble earlier ones, take longest, and should not come last
-    tasks = tasks_for("key", folder, exercises[::-1], split, secret, place)
-    build_all(tasks, lambda task: on_built(task.exercise))
+    build(tasks, lambda task: on_built(task.exercise))
     try:
-        return {exercise: read_key(place, exercise, split) for exercise in exercises}
+        return {task.exercise: read_key(place, task.exercise, task.split) for task in tasks}
     except DamagedKey as damage:
         raise InternalError(f"an answer key just built cannot be read: {damage}") from None
 

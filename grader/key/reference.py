@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from grader.worker.binding import Unbound, own_items
 from grader.worker.calls import Runner
 from grader.worker.device import DeviceMix
 from grader.worker.loading import describe_error, new_module, run_units
+from grader.worker.parts import locate_parts
 
 _ANSWER_BYTES = 1 << 28
 _MESSAGE = 1000
@@ -37,6 +39,7 @@ class Reference:
         """Run the text under a default dtype; raises CourseError where it fails."""
         self.dtype = dtype
         self.exercise = exercise
+        self.earlier = frozenset(e.id for e in folder.course.earlier(exercise))
         self.path = folder.solutions / exercise.file
         torch.set_default_dtype(dtype)
         module = new_module(exercise.stem, str(self.path))
@@ -64,24 +67,22 @@ class Reference:
             where = _where(error, self.path)
             raise CourseError(f"{self.path}: {target.name} cannot be made: {where}") from None
         owners = dict(module.named_modules())
+        places = locate_parts(module, self.earlier)
         roles = []
         for item in own_items(module, given):
             stem, _, last = item.name.rpartition(".")
-            roles.append(
-                Role(
-                    item.name,
-                    item.shape,
-                    _kind(owners[stem], last),
-                    tuple(target.aliases.get(stem or last, ())),
-                )
-            )
+            aliases = tuple(target.aliases.get(stem or last, ()))
+            role = Role(item.name, item.shape, _kind(owners[stem], last), aliases)
+            if place := places.get(item.name):
+                role = replace(role, part=place.part, number=place.number, inner=place.inner)
+            roles.append(role)
         return roles
 
-    def runner(self, tensors: Mapping[str, Array]) -> Runner:
-        """Return what makes calls of the reference with these tensors."""
+    def runner(self, tensors: Mapping[str, Array], **options: Any) -> Runner:
+        """Return what makes calls of the reference with these tensors; `options` are Runner's."""
         values = {name: torch.from_numpy(array) for name, array in tensors.items()}
         cast = {n: v.to(self.dtype) if v.is_floating_point() else v for n, v in values.items()}
-        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES)
+        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, **options)
 
 
 def make_answer(runner: Runner, call: dict[str, Any]) -> Answer:

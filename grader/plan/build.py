@@ -1,7 +1,7 @@
 """Makes the plan of an exercise: its cases, drawn, and the calls that the checks need."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -39,7 +39,6 @@ from grader.plan.records import PUBLIC, Array, Call, DrawnCase, Plan, Role
 
 Describe = Callable[[Target, list[dict[str, Any]], dict[str, Any], Mapping[str, Array]], list[Role]]
 
-TRAIN_REPEATS = 4000  # masks that a submission draws for the dropout property
 FEW_REPEATS = 8  # masks by which it shows that there are any
 
 
@@ -178,7 +177,9 @@ class _TargetPlanner:
         options = dict(drawn.options)
         roles: list[Role] = []
         refused = more.pop("refused", False)
-        if self.target.kind == "module" and not refused:
+        filled = self.target.kind == "module" or "earlier" in more
+        more.setdefault("earlier", self.target.earlier)
+        if filled and not refused:
             roles = self.describe(self.target, construct, options, self.plan.tensors)
         return Call(
             id=f"{self.target.name}/{name}",
@@ -190,10 +191,7 @@ class _TargetPlanner:
             options=options,
             inputs=inputs,
             outputs=list(self.target.outputs),
-            roles=[
-                {"name": r.name, "shape": list(r.shape), "kind": r.kind, "aliases": list(r.aliases)}
-                for r in roles
-            ],
+            roles=[asdict(r) for r in roles],
             parameters={
                 r.name: self._tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
             },
@@ -229,15 +227,19 @@ class _TargetPlanner:
         match prop:
             case Agrees(case=case, strided=strided):
                 for drawn in self._draw(case, prop.name, numeric=False):
-                    name = f"{prop.name}/{drawn.id}"
-                    self._add(self._call(drawn, case, name, "forward", strided=strided))
+                    name, more = f"{prop.name}/{drawn.id}", self._earlier(prop)
+                    self._add(self._call(drawn, case, name, "forward", strided=strided, **more))
             case Raises(case=case):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
                 self._add(self._call(drawn, case, prop.name, "forward", refused=True))
-            case Dropout(case=case) | Varies(case=case):
+            case Dropout(case=case, masks=masks):
                 drawn = self._draw(case, prop.name, numeric=False)[0]
-                few = isinstance(prop, Varies)
-                extra = {"repeats": FEW_REPEATS if few else TRAIN_REPEATS}
+                extra = {"repeats": masks}
+                more = self._earlier(prop)
+                self._add(self._call(drawn, case, prop.name, "train", extra=extra, **more))
+            case Varies(case=case):
+                drawn = self._draw(case, prop.name, numeric=False)[0]
+                extra = {"repeats": FEW_REPEATS}
                 self._add(self._call(drawn, case, prop.name, "train", extra=extra))
             case Fits(case=case):
                 self._add_fits(prop, self._draw(case, prop.name, numeric=False)[0])
@@ -254,6 +256,9 @@ class _TargetPlanner:
                 self._add(self._moved(f"{prop.name}/last", dim, _last))
             case _:
                 pass  # judged on the answers of the numeric cases
+
+    def _earlier(self, prop: Agrees | Dropout) -> dict[str, str]:
+        return {"earlier": prop.earlier} if prop.earlier else {}
 
     def _main(self) -> tuple[DrawnCase, Case]:
         return self.plan.cases[f"{self.target.name}/main-1"], Case(name="main")

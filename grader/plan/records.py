@@ -20,6 +20,9 @@ class Role:
     shape: tuple[int, ...]
     kind: str  # "linear" (out, in), "bias", "table" (rows, k), or "vector"
     aliases: tuple[str, ...] = ()
+    part: str = ""  # "exercise5.EncoderLayer": the class of an earlier exercise that holds it
+    number: int = 0  # of the part among those of its class, in the order of use
+    inner: str = ""  # the parameter's name inside the part
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ class Call:
     strided: bool = False
     watch: bool = False
     extra: dict[str, Any] = field(default_factory=dict)  # what only this action needs
+    earlier: str = "stand-ins"  # what imports of earlier exercises find: these, or "own"
+
+    @property
+    def free(self) -> bool:
+        """Whether the values are the module's own, drawn at construction."""
+        return self.kind == "factory" and not self.roles
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data that json can write; it shares the call's lists and dicts."""

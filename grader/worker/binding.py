@@ -7,7 +7,7 @@ plays it: transposed, stacked by heads, fused with its neighbours, or spread ove
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 import torch
@@ -28,6 +28,9 @@ class Role:
     shape: Shape
     kind: str
     aliases: tuple[str, ...]
+    part: str = ""
+    number: int = 0
+    inner: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class Item:
         """Whether its orientation is the student's own choice."""
         return not issubclass(self.owner, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Embedding)
 
+    @property
+    def of_torch(self) -> bool:
+        """Whether it is a layer's of torch's own, which every instance of its shape lays alike."""
+        plain = not self.raw or self.parameters[0].dim() <= 1
+        return plain and self.owner.__module__.startswith("torch.")
+
     def load(self, value: Tensor) -> None:
         """Store `value`, of this item's shape."""
         parts = value.unbind(0) if len(self.parameters) > 1 else (value,)
@@ -97,8 +106,9 @@ class Bond:
 
     def rebound(self, own: Mapping[str, nn.Parameter]) -> "Bond":
         """Return the same bond with another instance's parameters, by their names."""
-        parameters = tuple(own[name] for name in self.item.members)
-        return replace(self, item=replace(self.item, parameters=parameters))
+        item = self.item
+        parameters = tuple(own[name] for name in item.members)
+        return Bond(self.roles, Item(item.name, parameters, item.owner, item.members), self.layout)
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""
@@ -150,12 +160,13 @@ def bind(
 def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
     """Return the module's own parameters in order of registration, each once under its names."""
     excluded = {id(p) for sublayer in given for p in sublayer.parameters()}
-    owners = dict(module.named_modules(remove_duplicate=False))
-    return [
-        Item(name, (p,), type(owners[name.rpartition(".")[0]]), (name,))
-        for name, p in module.named_parameters(remove_duplicate=False)
-        if id(p) not in excluded
-    ]
+    items = []
+    for path, owner in module.named_modules(remove_duplicate=False):
+        for last, parameter in owner._parameters.items():
+            if parameter is not None and id(parameter) not in excluded:
+                name = f"{path}.{last}" if path else last
+                items.append(Item(name, (parameter,), type(owner), (name,)))
+    return items
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,13 +13,15 @@ from torch.nn.parameter import UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
 from grader.worker import device
-from grader.worker.binding import Bond, Memory, Role, bind, own_items
+from grader.worker.binding import Bond, Item, Memory, Role, Unbound, bind, own_items
 from grader.worker.loading import in_standin
+from grader.worker.parts import bind_parts
 from grader.worker.probes import build_probe
 from grader.worker.record import Recorder
 
 Call = dict[str, Any]
 Tensors = dict[str, Tensor]
+Recipes = dict[Hashable, list[Bond] | Unbound]  # how modules of one look are bound, if they are
 _SEED = 20170612  # any fixed number: a call draws the same masks on every run
 _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
@@ -40,14 +43,27 @@ class Runner:
     """Makes calls of the targets in a namespace, one after the other."""
 
     def __init__(
-        self, namespace: dict[str, Any], tensors: Tensors, dtype: torch.dtype, answer_bytes: int
+        self,
+        namespace: dict[str, Any],
+        tensors: Tensors,
+        dtype: torch.dtype,
+        answer_bytes: int,
+        *,
+        shared: Recipes | None = None,
+        audits: bool = True,
     ) -> None:
+        """`shared` keeps what other runners learnt of modules made of torch's own layers.
+
+        Without `audits` nothing is claimed of registered parameters.
+        """
+        self.shared = {} if shared is None else shared
+        self.audits = audits
         self.namespace = namespace
         self.tensors = tensors
         self.dtype = dtype
         self.answer_bytes = answer_bytes
         self.memories: dict[str, Memory] = {}
-        self.recipes: dict[Hashable, list[Bond]] = {}
+        self.recipes: Recipes = {}
         self.constructs: dict[str, list[Call]] = {}
         self.forbidden: dict[str, Any] = {}
 
@@ -86,7 +102,7 @@ class Runner:
             if isinstance(value, Tensor):
                 self._add(answer, f"input/{name}", value)
         self._collect(call, returned, answer)
-        if module is not None:
+        if module is not None and self.audits:
             self._audit(call, module, answer)
 
     def _gradient(self, call: Call, answer: Answer) -> None:
@@ -222,30 +238,48 @@ class Runner:
         return module, [a for a in arguments if isinstance(a, nn.Module)]
 
     def _load_parameters(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
-        bonds = self._bind(call, module, given)
+        items = own_items(module, given)
+        bonds = self._bind(call, module, given, items)
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
                 bond.load([self.tensors[call["parameters"][role.name]] for role in bond.roles])
-            for item in own_items(module, given):
+            for item in items:
                 # A bias that nobody asked for is the audit's business, not the values'.
                 if item.name.endswith("bias") and id(item.parameters[0]) not in played:
                     item.parameters[0].zero_()
         return bonds
 
-    def _bind(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
+    def _bind(
+        self, call: Call, module: nn.Module, given: list[nn.Module], items: list[Item]
+    ) -> list[Bond]:
         """Bind; modules of the same names and shapes are bound alike without a new search."""
-        items = own_items(module, given)
+        roles = _roles(call)
+        bonds: list[Bond] = []
+        if any(role.part for role in roles):
+            module.eval()
+            run = partial(module, *self._inputs(call["inputs"]))
+            bonds, parts = bind_parts(module, [role for role in roles if role.part], run)
+            given = [*given, *parts]
+            items = own_items(module, given)
+            roles = [role for role in roles if not role.part]
         alike = (
             call["target"],
             tuple((item.name, item.shape, item.owner) for item in items),
-            tuple((role["name"], tuple(role["shape"])) for role in call["roles"]),
+            tuple((role.name, role.shape) for role in roles),
         )
-        if alike not in self.recipes:
+        recipes = self.shared if all(item.of_torch for item in items) else self.recipes
+        if alike not in recipes:
             memory = self._memory(call["target"], module, given)
-            self.recipes[alike] = bind(module, _roles(call), given, memory)
+            try:
+                recipes[alike] = bind(module, roles, given, memory)
+            except Unbound as unbound:
+                recipes[alike] = unbound.with_traceback(None)
+        recipe = recipes[alike]
+        if isinstance(recipe, Unbound):
+            raise recipe
         own = {item.name: item.parameters[0] for item in items}
-        return [bond.rebound(own) for bond in self.recipes[alike]]
+        return [*bonds, *(bond.rebound(own) for bond in recipe)]
 
     def _memory(self, target: str, module: nn.Module, given: list[nn.Module]) -> Memory:
         """Layouts that the shapes of some instance tell; only raw matrices need them."""
@@ -256,7 +290,8 @@ class Runner:
                 for call in self.constructs.get(target, []):
                     try:
                         other, sublayers = self._construct(self.namespace[target], call)
-                        bind(other, _roles(call), sublayers, memory)
+                        roles = [role for role in _roles(call) if not role.part]
+                        bind(other, roles, sublayers, memory)
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self.memories[target]
@@ -365,7 +400,8 @@ class _Adam:
 
 def _roles(call: Call) -> list[Role]:
     return [
-        Role(r["name"], tuple(r["shape"]), r["kind"], tuple(r["aliases"])) for r in call["roles"]
+        Role(**{**r, "shape": tuple(r["shape"]), "aliases": tuple(r["aliases"])})
+        for r in call["roles"]
     ]
 
 
@@ -411,6 +447,8 @@ def _loose(module: nn.Module) -> list[list[str]]:
 
 
 def _hidden_in(value: Any, depth: int) -> list[str]:
+    if value is None or type(value) in (bool, int, float, str):
+        return []
     if isinstance(value, nn.Parameter):
         return ["parameter"]
     if isinstance(value, Tensor):

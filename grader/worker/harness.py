@@ -31,7 +31,7 @@ class Session:
         self.dtype = DTYPES[job["dtype"]]
         self.limit = job["message_bytes"]
         torch.set_default_dtype(self.dtype)
-        EarlierExercises(job["earlier"]).install()
+        EarlierExercises(job["earlier"], job["own_earlier"]).install()
         units = job["units"]
         self.labels = frozenset(
             label for group in [units, *job["own_earlier"].values()] for label, _ in group

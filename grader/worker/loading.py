@@ -5,9 +5,11 @@ import __future__
 import difflib
 import importlib.abc
 import importlib.machinery
+import inspect
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 _FUTURE_FLAGS = sum(
@@ -53,11 +55,21 @@ def new_module(stem: str, label: str) -> types.ModuleType:
 class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Serves earlier exercises from text, on import; nothing is looked up in any folder."""
 
-    def __init__(self, sources: Mapping[str, Sequence[Unit]]) -> None:
-        """`sources` maps a file's stem to its units; a stand-in has one."""
+    def __init__(
+        self,
+        sources: Mapping[str, Sequence[Unit]],
+        own: Mapping[str, Sequence[Unit]] | None = None,
+    ) -> None:
+        """`sources` maps a file's stem to its units; a stand-in has one.
+
+        Where `own` has other units for a stem, the stand-in's classes are called as these are
+        called, and their other names are there beside.
+        """
         self.sources = dict(sources)
-        for stem, units in sources.items():
-            self.sources.setdefault(stem.split("_", 1)[0], units)
+        self.own = {s: units for s, units in (own or {}).items() if units != sources.get(s)}
+        for served in (self.sources, self.own):
+            for stem, units in list(served.items()):
+                served.setdefault(stem.split("_", 1)[0], units)
 
     def install(self) -> None:
         """Serve imports from now on, before any path is searched."""
@@ -85,6 +97,61 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         error = run_units(module, self.sources[stem], go_on=len(self.sources[stem]) > 1)
         if error is not None and len(self.sources[stem]) == 1:
             raise error
+        if stem in self.own:
+            self._dress(module, self.own[stem])
+
+    def _dress(self, module: types.ModuleType, units: Sequence[Unit]) -> None:
+        """Give a stand-in's module the call signatures and other names of the submission's own.
+
+        The own text runs when something is first asked of it: it may fail, or never end.
+        """
+
+        @cache
+        def own() -> dict[str, Any]:
+            made = types.ModuleType(f"{module.__name__}.own")
+            sys.modules[made.__name__] = made
+            run_units(made, units, go_on=True)
+            return vars(made)
+
+        def other(name: str) -> Any:
+            if name.startswith("__") or name not in own():
+                raise AttributeError(f"there is no {name} in {module.__name__}")
+            return own()[name]
+
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                setattr(module, name, _called_alike(value, partial(_named, own, name)))
+        setattr(module, "__getattr__", other)  # noqa: B010 - of a module, as PEP 562 has it
+
+
+def _named(namespace: Callable[[], dict[str, Any]], name: str) -> Any:
+    return namespace().get(name)
+
+
+def _called_alike(ours: type, theirs: Callable[[], Any]) -> type:
+    """Return a subclass of `ours` whose constructor is called as that of `theirs` is.
+
+    Required arguments correspond by their order, and defaulted ones by their names.
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - a method to be
+        other = theirs()
+        required: list[Any] = []
+        named: dict[str, Any] = {}
+        bound = inspect.signature(other if isinstance(other, type) else ours).bind(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            parameter = bound.signature.parameters[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                required += value
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                named |= value
+            elif parameter.default is parameter.empty:
+                required.append(value)
+            else:
+                named[name] = value
+        ours.__init__(self, *required, **named)  # type: ignore[misc]
+
+    return type(ours.__name__, (ours,), {"__init__": __init__, "__module__": ours.__module__})
 
 
 def in_standin(frame: types.FrameType | None) -> bool:
