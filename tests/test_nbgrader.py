@@ -350,6 +350,20 @@ def test_gradebook_trouble_is_one_line(state: str, said: str, tmp_path: Path) ->
     assert (path.read_bytes() if path.exists() else b"") == before
 
 
+def test_locked_gradebook_is_one_line(tmp_path: Path) -> None:
+    from grader.nbgrader.gradebook import open_gradebook
+
+    path = tmp_path / "gradebook.db"
+    make_database(path, "older")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with (
+            pytest.raises(UsageError, match="another program is writing to the gradebook"),
+            open_gradebook(f"sqlite:///{path}"),
+        ):
+            pass
+
+
 def test_nothing_outside_its_folder_imports_nbgrader() -> None:
     texts = {
         p.relative_to(ROOT).as_posix(): p.read_text("utf-8")

@@ -130,6 +130,7 @@ class _Passes:
                     exporter.register_preprocessor(own.get(step) or self._step(step))
             notebook = nbformat.reads(text, as_version=4)
             text, _ = exporter.from_notebook_node(notebook, {"nbgrader": {"notebook": name}})
+            text.encode()  # raises where it could not be written
         return self._collect(nbformat.reads(text, as_version=4), text)
 
     def _repair(self, nb: Any, resources: Any) -> tuple[Any, Any]:
