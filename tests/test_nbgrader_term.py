@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbgrader_class as made
@@ -21,15 +22,20 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde
 from support import TESTS
+from traitlets.config import Config
 
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
 from grader.export import Format, export_rows
 from grader.nbgrader.autograde import Outcome, Request, autograde, open_app
+from grader.nbgrader.bulk import Steps, StudentGrader
 from grader.nbgrader.cells import kind_points
+from grader.nbgrader.handin import Handin
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.scores import read_scores
+from grader.nbgrader.sheet import Sheet
+from grader.nbgrader.verdicts import NotebookGrader
 
 # nbgrader and what it is made of warn about themselves, which is none of ours
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -194,6 +200,15 @@ def test_damage_costs_nothing_that_was_right(term: Term, student: str) -> None:
 def test_forged_test_cell_is_worth_what_the_work_is(term: Term) -> None:
     text = (term.directory / f"autograded/forged/{NAME}/exercise1.ipynb").read_text("utf-8")
     assert "grade_cell" in text
+
+
+def test_notebook_of_the_instructor_is_left_to_nbgrader() -> None:
+    sheets = {"warmup": Sheet("warmup", "", {})}
+    engine = SimpleNamespace(folder=load_course(COURSE))
+    grader = StudentGrader(sheets, NotebookGrader(engine), Steps((), (), Config()))
+    (notebook,) = grader.grade(Handin("ada", notebooks={"warmup": b"{}"})).notebooks
+    assert not notebook.ours
+    assert "use nbgrader autograde" in notebook.problem
 
 
 def test_known_repairs_are_noted(term: Term) -> None:
