@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench stubs wheel clean
+.PHONY: help demo test bench nbgrader stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -24,6 +24,9 @@ test: $(STAMP) ## Install what is missing; lint, types, derived files, tests
 
 bench: $(STAMP) ## Measure the project's figures against their targets
 	@$(BIN)/python benchmarks/run.py
+
+nbgrader: $(STAMP) ## Run nbgrader's own autograde tests with our executor configured (minutes)
+	$(BIN)/python tests/nbgrader_own_tests.py
 
 stubs: $(STAMP) ## Write the stubs in exercises/ from the solutions
 	$(BIN)/grade derive

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import nbgrader
 import yaml
 
@@ -210,6 +211,28 @@ def mixed_class(desk: Desk, count: int) -> dict[str, Folder]:
 
 def hostile_class(desk: Desk) -> dict[str, Folder]:
     return {name: _damaged(desk, damage) for name, damage in HOSTILE.items()}
+
+
+def hand_in_unreadable(directory: Path, assignment: str, desk: Desk) -> None:
+    """Hand in first notebooks that cannot be graded, beside others that can, and an old format."""
+    plain = json.dumps(good(desk)["exercise1"])
+    texts = {
+        "broken": "{",
+        "list": "[1, 2]",
+        "deep": "[" * 100_000,
+        "surrogate": plain.replace("import torch", "import torch  # \\ud800", 1),
+        "large": plain + " " * 3_000_000,
+    }
+    for student, text in texts.items():
+        place = hand_in(directory, assignment, student, good(desk))
+        (place / "exercise1.ipynb").write_text(text, encoding="utf-8")
+    linked = hand_in(directory, assignment, "linked", {})
+    (linked / "exercise1.ipynb").symlink_to("/etc/hostname")
+    os.mkfifo(linked / "exercise2.ipynb")
+    place = hand_in(directory, assignment, "oldformat", good(desk))
+    for path in place.glob("*.ipynb"):
+        notebook = nbformat.from_dict(json.loads(path.read_text("utf-8")))
+        path.write_text(nbformat.writes(nbformat.convert(notebook, 3), version=3), "utf-8")
 
 
 def hand_in(

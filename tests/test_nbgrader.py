@@ -1,6 +1,7 @@
 """nbgrader's cells, notebooks, repairs and test cells, one by one."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import sqlite3
@@ -23,6 +24,7 @@ from grader.nbgrader import grade_cell
 from grader.nbgrader.cells import TestCell as Cell
 from grader.nbgrader.cells import kind_points, kind_score, parse_test, points_text
 from grader.nbgrader.cells import test_source as cell_source
+from grader.nbgrader.imports import NotebookFinder
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.kernel import Points, units_of_history
 from grader.nbgrader.lazily import needs_nbgrader
@@ -350,6 +352,20 @@ def test_gradebook_trouble_is_one_line(state: str, said: str, tmp_path: Path) ->
     assert (path.read_bytes() if path.exists() else b"") == before
 
 
+def test_locked_gradebook_is_one_line(tmp_path: Path) -> None:
+    from grader.nbgrader.gradebook import open_gradebook
+
+    path = tmp_path / "gradebook.db"
+    make_database(path, "older")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with (
+            pytest.raises(UsageError, match="another program is writing to the gradebook"),
+            open_gradebook(f"sqlite:///{path}"),
+        ):
+            pass
+
+
 def test_nothing_outside_its_folder_imports_nbgrader() -> None:
     texts = {
         p.relative_to(ROOT).as_posix(): p.read_text("utf-8")
@@ -358,3 +374,30 @@ def test_nothing_outside_its_folder_imports_nbgrader() -> None:
     own = "grader/nbgrader/"
     named = [n for n, t in texts.items() if "from nbgrader" in t and not n.startswith(own)]
     assert named == []
+
+
+@pytest.fixture
+def in_notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SUBMISSIONS / "notebook")
+
+
+@pytest.mark.usefixtures("in_notebook_folder")
+def test_earlier_exercise_is_imported_from_a_notebook() -> None:
+    spec = NotebookFinder().find_spec("exercise3_multi_head")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert callable(module.fold_heads)
+
+
+@pytest.mark.usefixtures("in_notebook_folder")
+def test_missing_earlier_exercise_is_named_with_a_next_step() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"exercise1_attention.py is not there: put"):
+        NotebookFinder().find_spec("exercise1_attention")
+
+
+@pytest.mark.usefixtures("in_notebook_folder")
+@pytest.mark.parametrize("name", ["json", "exercise99", "exercises"])
+def test_other_imports_are_none_of_ours(name: str) -> None:
+    assert NotebookFinder().find_spec(name) is None

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbgrader_class as made
@@ -21,15 +22,20 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde
 from support import TESTS
+from traitlets.config import Config
 
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
 from grader.export import Format, export_rows
 from grader.nbgrader.autograde import Outcome, Request, autograde, open_app
+from grader.nbgrader.bulk import Steps, StudentGrader
 from grader.nbgrader.cells import kind_points
+from grader.nbgrader.handin import Handin
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.scores import read_scores
+from grader.nbgrader.sheet import Sheet
+from grader.nbgrader.verdicts import NotebookGrader
 
 # nbgrader and what it is made of warn about themselves, which is none of ours
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -115,11 +121,7 @@ def term(tmp_path_factory: pytest.TempPathFactory, warm: WarmProcess) -> Iterato
         for student, folder in {**made.mixed_class(desk, 26), **made.hostile_class(desk)}.items():
             made.hand_in(directory, NAME, student, folder)
         made.hand_in(directory, NAME, "late", made.good(desk), LATE)
-        broken = made.hand_in(directory, NAME, "broken", made.good(desk))
-        (broken / "exercise1.ipynb").write_text("{", encoding="utf-8")
-        linked = made.hand_in(directory, NAME, "linked", {})
-        (linked / "exercise1.ipynb").symlink_to("/etc/hostname")
-        os.mkfifo(linked / "exercise2.ipynb")
+        made.hand_in_unreadable(directory, NAME, desk)
         for student in SINGLY:
             done = api.autograde(NAME, student, create=True)
             assert done["success"], done
@@ -176,15 +178,18 @@ def test_stock_kernel_gives_the_same_grades(term: Term, tmp_path: Path) -> None:
     path = directory / ".grade-nbgrader.json"
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**manifest, "course": str(COURSE)}), encoding="utf-8")
+    (directory / f"submitted/wrong02/{NAME}/exercise1.ipynb").unlink()  # kernels are slow
     done = nbgrader_api(directory, stock=True).autograde(NAME, "wrong02")
     assert done["success"], done
     with term.gradebook() as ours, Gradebook(f"sqlite:///{directory}/gradebook.db", "") as stock:
-        wanted = {k: v for k, v in grade_rows(ours).items() if k[0] == "wrong02"}
-        assert {k: v for k, v in grade_rows(stock).items() if k[0] == "wrong02"} == wanted
+        rows, wanted = grade_rows(stock), grade_rows(ours)
+        own = [key for key in wanted if key[0] == "wrong02" and key[1].startswith("exercise2")]
+        assert {key: rows[key] for key in own} == {key: wanted[key] for key in own}
+        assert own
         assert comment_rows(stock)["wrong02", "exercise2-ExponentialMovingAverage"] is None
 
 
-@pytest.mark.parametrize("student", [*made.DAMAGES, "good00"])
+@pytest.mark.parametrize("student", [*made.DAMAGES, "good00", "oldformat"])
 def test_damage_costs_nothing_that_was_right(term: Term, student: str) -> None:
     with term.gradebook() as gradebook:
         submission = gradebook.find_submission(NAME, student)
@@ -197,6 +202,15 @@ def test_forged_test_cell_is_worth_what_the_work_is(term: Term) -> None:
     assert "grade_cell" in text
 
 
+def test_notebook_of_the_instructor_is_left_to_nbgrader() -> None:
+    sheets = {"warmup": Sheet("warmup", "", {})}
+    engine = SimpleNamespace(folder=load_course(COURSE))
+    grader = StudentGrader(sheets, NotebookGrader(engine), Steps((), (), Config()))
+    (notebook,) = grader.grade(Handin("ada", notebooks={"warmup": b"{}"})).notebooks
+    assert not notebook.ours
+    assert "use nbgrader autograde" in notebook.problem
+
+
 def test_known_repairs_are_noted(term: Term) -> None:
     noted = {student for student, _ in term.outcome.notes}
     assert {"duplicated", "deleted", "retyped", "repointed", "points", "reordered"} <= noted
@@ -204,13 +218,14 @@ def test_known_repairs_are_noted(term: Term) -> None:
 
 def test_unreadable_notebook_is_listed_for_a_person(term: Term) -> None:
     listed = dict(term.outcome.problems)
-    assert set(listed) == {"broken", "linked"}
+    assert set(listed) == {"broken", "linked", "deep", "surrogate", "large", "list"}
     assert "exercise1.ipynb" in listed["broken"]
 
 
-def test_unreadable_notebook_costs_no_other(term: Term) -> None:
+@pytest.mark.parametrize("student", ["broken", "deep", "surrogate", "large", "list"])
+def test_unreadable_notebook_costs_no_other(term: Term, student: str) -> None:
     with term.gradebook() as gradebook:
-        notebooks = {n.name: n for n in gradebook.find_submission(NAME, "broken").notebooks}
+        notebooks = {n.name: n for n in gradebook.find_submission(NAME, student).notebooks}
         assert notebooks["exercise1"].score == 0
         assert notebooks["exercise1"].needs_manual_grade
         assert notebooks["exercise2"].score == notebooks["exercise2"].max_score > 0
@@ -245,7 +260,7 @@ def test_stopped_run_goes_on_where_it_was(term: Term) -> None:
     shutil.rmtree(term.directory / f"autograded/good00/{NAME}")
     outcome = term.grade()
     assert outcome.graded == ["good00"]
-    assert len(outcome.skipped) == 30
+    assert len(outcome.skipped) == len(term.outcome.graded) - 1
 
 
 def test_feedback_shows_verdict_hint_and_picture(term: Term) -> None:
@@ -351,7 +366,7 @@ def test_feedback_page_shows_its_pictures(term: Term, tmp_path: Path) -> None:
 def test_scores_leave_in_every_format(term: Term, to: Format) -> None:
     files = export_rows(read_scores(term.directory), to)
     assert sum(file.text.count("good00") + file.name.count("good00") for file in files) > 0
-    assert len(files) == (31 if to is Format.GRADESCOPE else 1)
+    assert len(files) == (len(term.outcome.graded) if to is Format.GRADESCOPE else 1)
 
 
 def test_unknown_assignment_is_one_line(term: Term) -> None:

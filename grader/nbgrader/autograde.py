@@ -72,6 +72,9 @@ def autograde(request: Request, progress: Progress) -> Outcome:
         sheets = read_sheets(gradebook, request.assignment)
         students = _chosen(app.coursedir, request)
         outcome = Outcome()
+        for student in [s for s in students if not _writable(s)]:
+            del students[student]
+            outcome.problems.append((ascii(student), "the folder's name is not UTF-8: rename it"))
         waiting = {s: p for s, p in students.items() if request.force or _is_new(app, request, s)}
         outcome.skipped += [s for s in students if s not in waiting]
         if not waiting:
@@ -135,6 +138,14 @@ def _chosen(coursedir: Any, request: Request) -> dict[str, Path]:
     if request.student not in students:
         raise UsageError(f"{request.student} handed in nothing for {request.assignment}")
     return {request.student: students[request.student]}
+
+
+def _writable(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_new(app: Any, request: Request, student: str) -> bool:

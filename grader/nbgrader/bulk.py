@@ -47,6 +47,7 @@ class GradedNotebook:
     comments: Mapping[str, str | None] = field(default_factory=dict)  # grade id -> comment
     notes: tuple[str, ...] = ()  # repairs, and lines that were left out
     problem: str = ""  # why a person should look at it
+    ours: bool = True  # else its scores are nbgrader's business, and stay as they are
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,15 @@ class StudentGrader:
         return GradedHandin(handin, tuple(self._notebook(handin, n) for n in sorted(self._sheets)))
 
     def _notebook(self, handin: Handin, name: str) -> GradedNotebook:
-        if name in handin.problems:
-            return GradedNotebook(name, problem=handin.problems[name])
-        if name not in handin.notebooks:
-            return GradedNotebook(name, notes=(f"{name}.ipynb was not handed in",))
         exercises = self._grader.engine.folder.course.exercises
         exercise = next((e for e in exercises if name in (e.id, e.stem)), None)
         if exercise is None:
             problem = f"{name}.ipynb is no exercise of the course: use nbgrader autograde"
-            return GradedNotebook(name, problem=problem)
+            return GradedNotebook(name, problem=problem, ours=False)
+        if name in handin.problems:
+            return GradedNotebook(name, problem=handin.problems[name])
+        if name not in handin.notebooks:
+            return GradedNotebook(name, notes=(f"{name}.ipynb was not handed in",))
         try:
             return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
         except GraderError:
@@ -130,6 +131,7 @@ class _Passes:
                     exporter.register_preprocessor(own.get(step) or self._step(step))
             notebook = nbformat.reads(text, as_version=4)
             text, _ = exporter.from_notebook_node(notebook, {"nbgrader": {"notebook": name}})
+            text.encode()  # raises where it could not be written
         return self._collect(nbformat.reads(text, as_version=4), text)
 
     def _repair(self, nb: Any, resources: Any) -> tuple[Any, Any]:

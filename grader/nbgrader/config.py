@@ -20,6 +20,5 @@ def set_up(c: "Config") -> None:
     c.GenerateAssignment.preprocessors = generate_preprocessors()
     c.Autograde.sanitize_preprocessors = sanitize_preprocessors()
     c.Autograde.autograde_preprocessors = autograde_preprocessors()
-    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}  # as in the .py stubs
     c.CourseDirectory.ignore = list(_IGNORED)
     c.Execute.timeout = _SECONDS

@@ -9,13 +9,12 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from traitlets import Bool, Enum
 
-from grader.course.models import Exercise
 from grader.engine import open_engine
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.launch import WarmProcess
 from grader.nbgrader.fill import Filled, fill_notebook
-from grader.nbgrader.place import course_near
+from grader.nbgrader.place import course_near, exercise_of
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.submission import Source, read_submission
 
@@ -42,7 +41,7 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
         """Fill the outputs of the test cells."""
         place = resources["nbgrader"]
         folder = Path(resources["metadata"]["path"]).resolve()
-        exercise = _exercise_of(place["notebook"], folder)
+        exercise = exercise_of(place["notebook"], folder)
         if exercise is None:
             return self._run_other(nb, resources)
         beside = self._submitted(place, folder)
@@ -89,14 +88,6 @@ class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
                     grade.auto_score, grade.needs_manual_grade = None, True
                 gradebook.db.commit()
         return nb, resources
-
-
-def _exercise_of(notebook: str, folder: Path) -> Exercise | None:
-    try:
-        exercises = course_near(folder).course.exercises
-    except UsageError:
-        return None
-    return next((e for e in exercises if notebook in (e.id, e.stem)), None)
 
 
 def _course_directory(part: Any) -> Any:

@@ -16,6 +16,8 @@ from sqlalchemy.engine import make_url
 from grader.errors import UsageError
 from grader.nbgrader.sheet import Sheet, read_sheet
 
+_PATIENCE = 2  # seconds to wait for another writer before anything was done
+
 
 @contextlib.contextmanager
 def open_gradebook(db_url: str, course_id: str = "") -> Iterator[Any]:
@@ -51,9 +53,8 @@ def _check_version(path: Path) -> None:
     if not path.is_file():
         raise UsageError(f"{path} is not there: run nbgrader generate_assignment first")
     try:
-        with contextlib.closing(
-            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        ) as db:
+        place = f"{path.resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(place, uri=True, timeout=_PATIENCE)) as db:
             (version,) = db.execute("SELECT version_num FROM alembic_version").fetchone()
     except (sqlite3.Error, TypeError) as error:
         if "locked" in str(error):

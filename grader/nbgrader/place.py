@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
+from grader.course.models import Exercise
 from grader.errors import UsageError
 
 MANIFEST = ".grade-nbgrader.json"
@@ -41,6 +42,15 @@ def course_near(start: Path) -> CourseFolder:
     except OSError:
         changed = 0
     return _loaded(root, changed)
+
+
+def exercise_of(notebook: str, folder: Path) -> Exercise | None:
+    """Return the exercise that a notebook in `folder` is, None where it is the instructor's own."""
+    try:
+        exercises = course_near(folder).course.exercises
+    except UsageError:
+        return None
+    return next((e for e in exercises if notebook in (e.id, e.stem)), None)
 
 
 @lru_cache(maxsize=4)

@@ -4,6 +4,7 @@ nbgrader stops a whole class at one duplicated cell. Here a copy is put in order
 looks at it, and each repair is a sentence for the instructor.
 """
 
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -11,6 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.nbgrader.cells import is_test, marks, parse_test
+from grader.nbgrader.place import exercise_of
 from grader.nbgrader.sheet import KnownCell, Sheet, read_sheet
 from grader.records import Kind
 
@@ -120,11 +122,13 @@ def _tests_last(notebook: Any) -> list[str]:
 
 
 class RepairCells(NbGraderPreprocessor):  # type: ignore[misc]
-    """Repairs a submitted notebook before nbgrader's own checks."""
+    """Repairs a submitted notebook of the course before nbgrader's own checks."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Repair a notebook with what the gradebook knows; each repair goes to the log."""
         place = resources["nbgrader"]
+        if exercise_of(place["notebook"], Path(resources["metadata"]["path"])) is None:
+            return nb, resources  # what damage to other notebooks means, nbgrader says
         with Gradebook(place["db_url"]) as gradebook:
             sheet = read_sheet(gradebook.find_notebook(place["notebook"], place["assignment"]))
         for note in repair_notebook(nb, sheet):

@@ -29,7 +29,7 @@ class GradebookWriter:
         """
         submission = self._submission(graded)
         notebooks = {notebook.name: notebook for notebook in submission.notebooks}
-        for result in graded.notebooks:
+        for result in (r for r in graded.notebooks if r.ours):
             _set_scores(notebooks[result.name], result)
         self._gradebook.db.flush()
         for notebook in notebooks.values():
