@@ -65,7 +65,7 @@ def load_keys(
             pass
     missing = [e for e in exercises if e not in keys]
     if missing:
-        _check_solutions(folder)
+        _check_solutions(folder, split)
         try:
             place.mkdir(parents=True, exist_ok=True)
             _forget_old(place.parent, place)
@@ -156,12 +156,12 @@ def _versions() -> list[str]:
     return [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
 
 
-def _check_solutions(folder: CourseFolder) -> None:
-    if not folder.solutions.is_dir():
-        raise CourseError(
-            f"{folder.root}: the answer key is missing, and there are no solutions to build it "
-            "from: students get a course with `grade start`, and hidden cases need solutions"
-        )
+def _check_solutions(folder: CourseFolder, split: str) -> None:
+    if folder.solutions.is_dir():
+        return
+    if split != PUBLIC:
+        raise CourseError(f"{folder.root}: hidden cases need the course's solutions, not here")
+    raise CourseError(f"{folder.root / KEY} is missing; {renewal(folder.root)}")
 
 
 def _build(
