@@ -495,7 +495,7 @@ def test_missing_solutions_are_told(tmp_path: Path, run_grade: RunGrade) -> None
     shutil.copy(ROOT / "course.yml", tmp_path)
     shown = run_grade("check", "1", "--course", tmp_path, "--submission", SUBMISSIONS / "perfect")
     assert (shown.status, shown.out) == (2, "")
-    assert "there are no solutions to build it from" in shown.err
+    assert "key is missing; `grade start" in shown.err
 
 
 def test_broken_solution_is_the_courses_fault(tmp_path: Path, run_grade: RunGrade) -> None:

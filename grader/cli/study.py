@@ -59,7 +59,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         (exercise,) = desk.exercises
         names = [t.name for t in exercise.targets]
         if target and target not in names:
-            raise UsageError(f"{exercise.id} has no target '{target}'; it has {', '.join(names)}")
+            raise UsageError(f"{exercise.id} has no '{target}'; it has {', '.join(names)}")
         run = desk.engine.run(exercise, desk.submission, quick=True)
         failed = [c.target for c in run.result.checks if c.status is not Status.PASSED]
         chosen = exercise.target(target or next(iter(failed), names[-1]))

@@ -288,7 +288,8 @@ def _explain_missing(evidence: Evidence) -> Outcome:
             next_step="make the file run by itself first: python " + label,
             kind="missing",
         )
-    names = greeting.names if greeting is not None else []
+    own = {target.name for target in evidence.exercise.targets}  # not to be renamed
+    names = [n for n in (greeting.names if greeting is not None else []) if n not in own]
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     if near:
         message = f"`{name}` is not defined, but `{near[0]}` is"

@@ -68,7 +68,7 @@ def load_keys(
             pass
     missing = [e for e in exercises if e not in keys]
     if missing:
-        _check_solutions(folder)
+        _check_solutions(folder, split)
         # from the last: later ones assemble earlier ones, take longest, and should not come last
         tasks = partial(tasks_for, part, folder, missing[::-1], split, secret)
         try:
@@ -176,12 +176,12 @@ def build_missing_pairs(
     build_all(tasks, lambda task: on_built(task.exercise))
 
 
-def _check_solutions(folder: CourseFolder) -> None:
-    if not folder.solutions.is_dir():
-        raise CourseError(
-            f"{folder.root}: the answer key is missing, and there are no solutions to build it "
-            "from: students get a course with `grade start`, and hidden cases need solutions"
-        )
+def _check_solutions(folder: CourseFolder, split: str) -> None:
+    if folder.solutions.is_dir():
+        return
+    if split != PUBLIC:
+        raise CourseError(f"{folder.root}: hidden cases need the course's solutions, not here")
+    raise CourseError(f"{folder.root / KEY_FOLDER} is missing; {renewal(folder.root)}")
 
 
 def _build(

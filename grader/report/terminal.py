@@ -31,7 +31,13 @@ def render_document(document: Document, *, width: int = 80) -> str:
 def render_result(result: ExerciseResult, *, width: int = 80) -> str:
     """Return the report of one exercise."""
     lines = heading(result.exercise, result.title, result.score, result.max_score, width)
-    for target in dict.fromkeys(check.target for check in result.checks):
+    targets = list(dict.fromkeys(check.target for check in result.checks))
+    reasons = {(check.status, check.message) for check in result.checks}
+    if len(targets) > 1 and len(reasons) == 1 and result.checks[0].message:
+        # one reason for all, such as a file that is not there, is said once
+        lines += ["", *_failure_lines(result.checks[0], width, named=False)]
+        targets = []
+    for target in targets:
         checks = [check for check in result.checks if check.target == target]
         diagnoses = [d for d in result.diagnoses if d.target == target]
         lines += ["", *target_lines(target, checks, diagnoses, width)]
@@ -113,11 +119,13 @@ def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
     return kept
 
 
-def _failure_lines(check: CheckResult, width: int) -> list[str]:
+def _failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list[str]:
     mark, colour = MARKS[check.status]
     name = check.id.split("/", 2)[2].replace("property/", "")
-    head = f"    {click.style(mark, fg=colour)} {click.style(name, bold=True)}: "
-    lines = wrapped(check.message.rstrip(".") + ".", width, first=head, hang=len(f"    x {name}: "))
+    head = f"    {click.style(mark, fg=colour)} "
+    head += f"{click.style(name, bold=True)}: " if named else ""
+    hang = len(click.unstyle(head))
+    lines = wrapped(check.message.rstrip(".") + ".", width, first=head, hang=hang)
     if shown := shown_case(check):
         lines += _labelled("case", shown, width)
     if check.next_step:
