@@ -122,7 +122,7 @@ def _carried_course() -> CourseFolder:
 
     if not packaged_bundle().is_file():
         raise UsageError(
-            "no course here or above: run `!grade start my-transformer`, or give course="
+            "no course here or above: run `!grade start my-course`, or give course="
         )
     into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
     if (into / MANIFEST).is_file():
