@@ -35,6 +35,7 @@ wheel: $(STAMP) ## Build dist/*.whl with the students' course in it, and no solu
 	$(BIN)/grade release grader/bundle.zip
 	rm -rf build
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	rm -rf build grader/bundle.zip  # in a source tree it would grow old
 
 clean: ## Remove the virtual environment and all caches in this folder
 	rm -rf $(VENV) *.egg-info build dist grader/bundle.zip .mypy_cache .pytest_cache .ruff_cache .hypothesis

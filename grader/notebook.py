@@ -121,9 +121,7 @@ def _carried_course() -> CourseFolder:
     from grader.start import packaged_bundle, start_course
 
     if not packaged_bundle().is_file():
-        raise UsageError(
-            "no course here or above: run `!grade start my-transformer`, or give course="
-        )
+        raise UsageError("no course here or above: run `!grade start my-course`, or give course=")
     into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
     if (into / MANIFEST).is_file():
         start_course(into, renew=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import grader
-from grader.bundle import KEY_FOLDER, MANIFEST, content_sum, parse_manifest, write_files
+from grader.bundle import KEY_FOLDER, MANIFEST, STUBS, content_sum, parse_manifest, write_files
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
 from grader.errors import CourseError, UsageError
 
 _LARGEST = 64 << 20  # bytes of a bundle's file, unpacked
-_EXERCISES, _NOTEBOOKS = "exercises/", "notebooks/"
+_TOP = (COURSE_FILE, "README.md")
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,17 @@ def _other_way(into: Path) -> str:
 
 
 def _chosen(files: Mapping[str, bytes], *, notebooks: bool) -> dict[str, bytes]:
-    """The files of a new folder: exercises in the one form that was asked for."""
-    unwanted = _EXERCISES if notebooks else _NOTEBOOKS
-    chosen = {name: data for name, data in files.items() if not name.startswith(unwanted)}
-    return {name.replace(_NOTEBOOKS, _EXERCISES): data for name, data in chosen.items()}
+    """The files of a new folder, with untouched exercises in the one form that was asked for.
+
+    Only what a bundle has by its form is taken: the folder of a student would do as a bundle.
+    """
+    chosen = {n: d for n, d in files.items() if n in _TOP or n.startswith(f"{KEY_FOLDER}/")}
+    suffix = ".ipynb" if notebooks else ".py"
+    for name, data in files.items():
+        path = PurePosixPath(name)
+        if name.startswith(f"{STUBS}/") and path.suffix == suffix:
+            chosen[f"exercises/{path.name}"] = data
+    return chosen
 
 
 def _make(into: Path, files: Mapping[str, bytes]) -> None:

@@ -192,7 +192,8 @@ def test_file_beside_a_notebook_is_told(work: Path, run_grade: RunGrade) -> None
     hand_in(work, "{}", "exercise1_attention.ipynb")
     shown = check(run_grade, work)
     assert shown.status == 0
-    assert f"both {FILE} and exercise1_attention.ipynb are there; {FILE} was graded" in shown.out
+    told = f"both {FILE} and exercise1_attention.ipynb are there; {FILE} was graded"
+    assert told in " ".join(shown.out.split())
 
 
 def test_terminal_report_tells_the_reason(work: Path, run_grade: RunGrade) -> None:

@@ -128,8 +128,6 @@ def test_command_says_what_and_what_next(
     capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
 ) -> None:
-    if "--bundle" in command:  # the bundle that was started has no second form of exercises
-        shutil.copytree(course / "exercises", course / "notebooks")
     prepare(course)
     monkeypatch.chdir(course / where)
     monkeypatch.setattr("sys.argv", ["grade", *command.split()])

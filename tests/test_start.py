@@ -33,6 +33,15 @@ def test_start_takes_a_zip_as_well_as_a_folder(bundle: dict[str, bytes], tmp_pat
     assert not (tmp_path / "mine" / "notebooks").exists()
 
 
+def test_start_from_a_students_folder_takes_nothing_of_theirs(course: Path, tmp_path: Path) -> None:
+    (course / "exercises" / "exercise1_attention.py").write_text("theirs")
+    (course / ".grade").mkdir()
+    (course / ".grade" / "progress.json").write_text("{}")
+    start_course(tmp_path / "mine", bundle=course)
+    assert not (tmp_path / "mine" / ".grade").exists()
+    assert (tmp_path / "mine" / "exercises" / "exercise1_attention.py").read_text() != "theirs"
+
+
 def test_start_makes_notebooks_where_asked(pristine: Path, tmp_path: Path) -> None:
     start_course(tmp_path / "mine", bundle=pristine, notebooks=True)
     names = {path.name for path in (tmp_path / "mine" / "exercises").iterdir()}

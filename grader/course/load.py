@@ -61,7 +61,7 @@ def find_course(start: Path | None) -> Path:
         raise UsageError(f"{start} is not a course: it has no {COURSE_FILE}")
     raise UsageError(
         f"no {COURSE_FILE} here or in a folder above: change into your course, give --course, "
-        "or make one with: grade start my-transformer"
+        "or make one with: grade start my-course"
     )
 
 
