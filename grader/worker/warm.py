@@ -21,13 +21,14 @@ from typing import Any
 
 import torch
 
-from grader.worker import harness, strays
+from grader.worker import harness, pages, strays
 from grader.worker.lockdown import Rules, become, lock_down
 
 _MESSAGE = 1 << 16
 _GRACE = 0.5  # seconds that a child whose answers ended may take to be gone by itself
 _LOOK = 0.1  # seconds between two looks at a child's threads
 _LOCKED = b"locked"
+_MANY = 16  # children from which on it pays to gather memory, some 50 ms
 
 
 class Warm:
@@ -38,6 +39,7 @@ class Warm:
         self.home = tempfile.mkdtemp(prefix="grade-")
         self.rules = Rules.prepare(level, self.home)
         self.folders: dict[int, str] = {}  # by child
+        self.begun = 0  # children
 
     def serve(self) -> None:
         """Answer requests until the parent is gone."""
@@ -61,6 +63,9 @@ class Warm:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def _start(self, limits: dict[str, float], descriptors: list[int]) -> dict[str, Any]:
+        self.begun += 1
+        if self.begun == _MANY:
+            pages.gather()
         # where nothing can be written, one empty folder does for all
         folder = self.home if self.rules.ruleset else tempfile.mkdtemp(dir=self.home)
         told, telling = os.pipe()
