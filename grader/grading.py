@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.compare.checks import check_target, name_causes
+from grader.compare.checks import check_target, name_causes, point_to_hint
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import Evidence, clean, note_uncompared
@@ -91,9 +91,9 @@ def run_exercise(
             forbidden,
         )
         results = [shrunk(evidence, r, warm, job) for r in check_target(evidence)]
-        checks += results
         notes += note_uncompared(evidence)
         found = diagnose(evidence, results, key.suspects, pairs)
+        checks += point_to_hint(results) if found else results
         found = found or _locate(evidence, results, warm, job)
         diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
