@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.bundle import read_standins
-from grader.compare.checks import check_target, name_causes
+from grader.compare.checks import check_target, name_causes, point_to_hint
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import Evidence, clean, note_uncompared
@@ -96,9 +96,9 @@ def run_exercise(
         results = check_target(evidence)
         if not quick:
             results = [shrunk(evidence, r, warm, job) for r in results]
-        checks += results
         notes += note_uncompared(evidence)
         found = diagnose(evidence, results, key.suspects, pairs)
+        checks += point_to_hint(results) if found else results
         found = found or _locate(evidence, results, warm, job)
         diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)

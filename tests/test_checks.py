@@ -10,7 +10,7 @@ import torch
 from support import ROOT, GradeText, assert_full, edited, find_check, solution
 from torch import nn
 
-from grader.compare.arrays import agree, distance, find_difference
+from grader.compare.arrays import distance, find_difference, match
 from grader.compare.forbidden import find_forbidden
 from grader.course.expressions import parse_dim
 from grader.course.load import load_course
@@ -723,8 +723,10 @@ def test_distance_of_nothing_is_zero() -> None:
     ],
     ids=["equal", "rounded", "narrow", "wrong"],
 )
-def test_agree_tells_the_precision(came: Any, precision: str) -> None:
-    assert agree(came, DUE, BOTH) == precision
+def test_match_tells_the_precision(came: Any, precision: str) -> None:
+    matched = match(came, DUE, BOTH)
+    assert matched.precision == precision
+    assert (matched.difference is None) is bool(precision)
 
 
 # ---- forbidden names --------------------------------------------------------------------------

@@ -62,11 +62,24 @@ def distance(actual: Array, expected: Array, tolerance: Tolerance) -> float:
     return float("inf") if np.isnan(ratio).any() else float(ratio.max())
 
 
-def agree(actual: Array, expected: Array, tolerances: Tolerances) -> str:
-    """Return the precision at which two arrays agree: "float64", "float32" or "" for none."""
-    if actual.dtype == expected.dtype and not find_difference(actual, expected, tolerances.float64):
-        return "float64"
-    return "" if find_difference(actual, expected, tolerances.float32) else "float32"
+@dataclass(frozen=True)
+class Match:
+    """The precision at which two arrays agree, or how they differ."""
+
+    precision: str  # "float64", "float32", or "" where they differ in both
+    difference: Difference | None = None
+
+
+def match(actual: Array, expected: Array, tolerances: Tolerances, *, free: bool = False) -> Match:
+    """Compare at float64's tolerance, then at float32's; `free` values may be any."""
+    found = None
+    for precision, tolerance in (("float64", tolerances.float64), ("float32", tolerances.float32)):
+        if precision == "float64" and actual.dtype != expected.dtype:
+            continue
+        found = find_difference(actual, expected, tolerance)
+        if found is None or (free and found.kind == "values"):
+            return Match(precision)
+    return Match("", found)
 
 
 def shown_shape(shape: tuple[int, ...]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from grader.compare.bugs import judge_bug
-from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
+from grader.compare.outcomes import BY_HAND, PASSED, Evidence, Outcome, judge_call
 from grader.compare.properties import judge_property, judge_trained
 from grader.course.models import Agrees, Dropout, Dtype, Reusable
 from grader.records import CheckResult, Kind, Status
@@ -105,6 +105,12 @@ def _shown_case(outcome: Outcome) -> dict[str, Any]:
         "constructor": dict(case.construct),
         "options": dict(case.options),
     }
+
+
+def point_to_hint(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Where the mistake is named, its hint is the better next step."""
+    step = "follow the hint of the mistake that is named"
+    return [replace(r, next_step=step) if r.next_step == BY_HAND else r for r in results]
 
 
 def name_causes(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from grader.compare.arrays import Difference, find_difference, shown_shape
-from grader.course.models import Course, Exercise, Target, Tolerance
+from grader.compare.arrays import match, shown_shape
+from grader.course.models import Course, Exercise, Target
 from grader.execute.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC, Array, Call, DrawnCase
+from grader.plan.records import PUBLIC, Call, DrawnCase
 from grader.records import Status
 from grader.submission import Source, nested_line
 
@@ -84,6 +84,7 @@ class Outcome:
 
 
 PASSED = Outcome(Status.PASSED)
+BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 
 
 def judge_call(evidence: Evidence, call: Call, group: str) -> Outcome:
@@ -110,14 +111,8 @@ def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: st
         label = _label(evidence.target, name)
         if actual is None:
             return Outcome(Status.FAILED, f"{label} did not come back as numbers", case=case)
-        strict, lax = evidence.course.tolerances.float64, evidence.course.tolerances.float32
-        same_dtype = precision == "float64" and actual.dtype == expected.dtype
-        if same_dtype and not _differs(call, actual, expected, strict):
-            continue
-        wrong_here = _differs(call, actual, expected, lax)
-        if wrong_here:
-            if wrong_here.kind == "values" and dtype == "float64":
-                wrong_here = find_difference(actual, expected, strict) or wrong_here
+        matched = match(actual, expected, evidence.course.tolerances, free=call.free)
+        if (wrong_here := matched.difference) is not None:
             return Outcome(
                 Status.FAILED,
                 _plain_sentence(label, wrong_here.kind),
@@ -128,15 +123,9 @@ def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: st
                 case,
                 kind=wrong_here.kind,
             )
-        precision = "float32"
+        if matched.precision == "float32":
+            precision = "float32"
     return Outcome(Status.PASSED, case=case, precision=precision)
-
-
-def _differs(call: Call, actual: Array, expected: Array, tolerance: Tolerance) -> Difference | None:
-    """The first difference; free values are not compared."""
-    difference = find_difference(actual, expected, tolerance)
-    free = call.free and difference is not None and difference.kind == "values"
-    return None if free else difference
 
 
 def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Outcome:
@@ -193,7 +182,7 @@ def _next_step(kind: str, group: str) -> str:
         return "look for a division by zero or an overflow in exp"
     if group == "grad":
         return "look for .detach(), .data, no_grad or an operation that cuts the graph"
-    return "work the smallest case through by hand, line by line"
+    return BY_HAND
 
 
 def _label(target: Target, name: str) -> str:
