@@ -57,8 +57,8 @@ def export_rows(rows: Iterable[ScoreRow], to: Format) -> list[ExportedFile]:
 
 def _plain(rows: Sequence[ScoreRow]) -> list[list[object]]:
     exercises = _exercises(rows)
-    head = ["student", "last_name", "first_name", "email", "assignment", *exercises]
-    table: list[list[object]] = [[*head, "late_penalty", "total", "max_total"]]
+    columns = ["student", "last_name", "first_name", "email", "assignment", *exercises]
+    table: list[list[object]] = [[*columns, "late_penalty", "total", "max_total"]]
     for own in _by_student(rows):
         scores = {row.exercise: row.score for row in own}
         first = own[0]

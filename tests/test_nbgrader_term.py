@@ -26,7 +26,6 @@ from traitlets.config import Config
 
 from grader.course.load import load_course
 from grader.errors import UsageError
-from grader.execute.launch import WarmProcess
 from grader.export import Format, export_rows
 from grader.nbgrader.autograde import Outcome, Request, autograde, open_app
 from grader.nbgrader.bulk import Steps, StudentGrader
@@ -59,14 +58,13 @@ class Term:
     """A course directory, and what happened in it."""
 
     directory: Path
-    warm: WarmProcess
     desk: made.Desk
     singly: dict[str, Any]  # what nbgrader autograde made, by the executor
     outcome: Outcome  # of the bulk command
 
     def grade(self, **more: Any) -> Outcome:
-        request = {"assignment": NAME, "public": True, **more}
-        return autograde(Request(self.directory, **request), self.warm, Silent())
+        request = {"assignment": NAME, "public": True, "jobs": 2, **more}
+        return autograde(Request(self.directory, **request), Silent())
 
     def gradebook(self) -> Gradebook:
         return Gradebook(f"sqlite:///{self.directory}/gradebook.db", "")
@@ -104,7 +102,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def term(tmp_path_factory: pytest.TempPathFactory, warm: WarmProcess) -> Iterator[Term]:
+def term(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Term]:
     directory = tmp_path_factory.mktemp("term")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in made.places().items():
@@ -132,7 +130,7 @@ def term(tmp_path_factory: pytest.TempPathFactory, warm: WarmProcess) -> Iterato
                 "files": contents(directory / "autograded"),
             }
         shutil.rmtree(directory / "autograded")
-        state = Term(directory, warm, desk, singly, Outcome())
+        state = Term(directory, desk, singly, Outcome())
         state.outcome = state.grade(force=True)
         yield state
 

@@ -152,8 +152,8 @@ def _row(graded: Graded, exercise: str) -> tuple[Any, ...]:
     result: ExerciseResult = graded.results[exercise]
     text = json.dumps(result_to_json(result), ensure_ascii=False)
     remarks = json.dumps(graded.remarks[exercise])
-    head = (graded.student, exercise, graded.digests[exercise], result.status.value)
-    return (*head, result.score, result.max_score, exercise in graded.absent, remarks, text)
+    keyed = (graded.student, exercise, graded.digests[exercise], result.status.value)
+    return (*keyed, result.score, result.max_score, exercise in graded.absent, remarks, text)
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:

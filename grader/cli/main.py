@@ -140,7 +140,14 @@ def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path 
 
 @cli.command()
 @click.argument("submissions", type=click.Path(path_type=Path))
-@click.option("-o", "--output", "results", type=click.Path(path_type=Path), required=True)
+@click.option(
+    "-o",
+    "--output",
+    "results",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to keep results in.",
+)
 @_COURSE
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
 @_JOBS
