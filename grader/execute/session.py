@@ -98,7 +98,7 @@ class Interview:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
         self._warm = warm
         self._limits = limits
-        self._end = time.monotonic() + limits.target_seconds
+        self._end = time.monotonic() + limits.submission_seconds
         self._child = warm.start(limits.model_dump())
         self._channel = Channel(
             self._child,
