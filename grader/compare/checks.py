@@ -121,7 +121,8 @@ def name_causes(
     named = []
     for result in results:
         causes = [name for name in uses(result.target) if name in broken]
-        if result.kind is Kind.NUMERIC and result.status is Status.FAILED and causes:
+        of_values = result.kind is Kind.NUMERIC or result.next_step == BY_HAND
+        if of_values and result.status is Status.FAILED and causes:
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)

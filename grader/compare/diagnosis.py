@@ -1,16 +1,18 @@
 """Names the mistake: the known bug, or the two, whose answers the submission's are."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import ceil, log10
 
 import numpy as np
 
 from grader.compare.outcomes import Evidence, judge_call
-from grader.compare.signature import Signature, Suspects, sign, value_rows
+from grader.compare.signature import REGISTERED, Signature, Suspects, sign, value_rows
 from grader.compare.steps import Progress
+from grader.course.models import Agrees
 from grader.key.bugs import KnownBug
-from grader.plan.records import Call
+from grader.plan.records import Array, Call
 from grader.records import CheckResult, Diagnosis, Kind, Status
 
 STRICT = 1e-9  # distance of projections that are the same in float64
@@ -37,20 +39,20 @@ def diagnose(
     calls = evidence.key.plan.of_target(target)
     seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
     tolerance = _LAX if _fails_dtype(judged) else STRICT
+    right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, [])
     rows = value_rows(calls)
     own = suspects.get(target)
     found = _matches(own, seen, tolerance)
     everywhere = True
     if not found and own is not None:
-        found = _two_silent(evidence, own, seen) or _one_and_silent(
+        found = _two_silent(evidence, own, seen, right) or _one_and_silent(
             evidence, own, seen, rows, tolerance
         )
     if not found and _has_values(seen):
         found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
     if not found and own is not None and _has_values(seen):
-        right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, []).of_values(rows)
-        values = own.of_values(rows)
-        found = dict(values.matching_where_wrong(seen.of_values(rows), right, tolerance))
+        values, due = own.of_values(rows), right.of_values(rows)
+        found = dict(values.matching_where_wrong(seen.of_values(rows), due, tolerance))
         everywhere = False
     if not found:
         return None
@@ -88,33 +90,75 @@ def _matches(
     return found
 
 
-def _silent(evidence: Evidence, suspects: Suspects) -> list[tuple[str, frozenset[int]]]:
-    """Bugs that no value shows, with the checks that they fail."""
-    rows = []
-    for (name,), failing in zip(suspects.names, suspects.failing, strict=True):
-        if not evidence.key.book.by_key(name).shown_by_values:
-            rows.append((name, frozenset(np.flatnonzero(failing).tolist())))
+@dataclass(frozen=True)
+class _Silent:
+    """A bug that no value shows."""
+
+    name: str
+    failing: frozenset[int]  # the checks that it fails
+    registered: tuple[int, ...]  # how many numbers its module registers, by call
+
+
+def _silent(evidence: Evidence, suspects: Suspects) -> list[_Silent]:
+    """Return the bugs of a target that no value shows, a row a variant that looks different."""
+    rows = [
+        _Silent(name, frozenset(np.flatnonzero(failing).tolist()), _registered(codes))
+        for (name,), failing, codes in zip(
+            suspects.names, suspects.failing, suspects.codes, strict=True
+        )
+        if not evidence.key.book.by_key(name).shown_by_values
+    ]
     return list(dict.fromkeys(rows))
 
 
+def _registered(codes: Array) -> tuple[int, ...]:
+    return tuple(codes[:, REGISTERED].tolist())
+
+
 def _two_silent(
-    evidence: Evidence, suspects: Suspects, seen: Signature
+    evidence: Evidence, suspects: Suspects, seen: Signature, right: Signature
 ) -> dict[tuple[str, ...], float]:
-    """Two bugs that no value shows, which together fail exactly the checks that failed."""
-    silent = _silent(evidence, suspects)
+    """Two bugs that no value shows, which together fail exactly the checks that failed.
+
+    Of several such pairs those are kept that explain what is registered, where any does.
+    """
     failing = frozenset(np.flatnonzero(seen.failing).tolist())
     if failing & _value_checks(evidence):
         return {}
-    return {
-        (first, second): 0.0
-        for (first, one), (second, two) in combinations(silent, 2)
-        if first != second and one | two == failing and one != failing and two != failing
-    }
+    fitting = [
+        (one, two)
+        for one, two in combinations(_silent(evidence, suspects), 2)
+        if one.name != two.name
+        and one.failing | two.failing == failing
+        and failing not in (one.failing, two.failing)
+    ]
+    counts = _registered(seen.codes), _registered(right.codes)
+    explained = [pair for pair in fitting if _registers_both(*pair, *counts)]
+    return {(one.name, two.name): 0.0 for one, two in explained or fitting}
+
+
+def _registers_both(
+    one: _Silent, two: _Silent, seen: tuple[int, ...], right: tuple[int, ...]
+) -> bool:
+    """Whether what is registered can be due to both: where one changes nothing, to the other."""
+    calls = zip(one.registered, two.registered, seen, right, strict=True)
+    return all(
+        came == (second if first == due else first)
+        for first, second, came, due in calls
+        if due in (first, second)
+    )
 
 
 def _value_checks(evidence: Evidence) -> set[int]:
-    """The places of the shape and numeric checks: a bug that no value shows fails neither."""
-    return {0, 1} if evidence.target.points.numeric else {0}
+    """The places of the checks of values: a bug that no value shows fails none of them."""
+    target = evidence.target
+    before = 1 + bool(target.points.numeric) + bool(target.points.gradient)
+    compared = {
+        before + place
+        for place, prop in enumerate(evidence.course.properties(evidence.exercise, target))
+        if isinstance(prop, Agrees) and prop.earlier
+    }
+    return compared | ({0, 1} if target.points.numeric else {0})
 
 
 def _one_and_silent(
@@ -135,7 +179,8 @@ def _one_and_silent(
         if not shown or not own & failing & _value_checks(evidence):
             continue
         rest = failing - own
-        beside = [name for name, fails in _silent(evidence, suspects) if rest and rest == fails]
+        silent = dict.fromkeys(s.name for s in _silent(evidence, suspects) if s.failing == rest)
+        beside = list(silent) if rest else []
         for name in beside if len(beside) <= LISTED else []:
             found[(*names, name)] = distance
         if not beside or len(beside) > LISTED:

@@ -18,6 +18,7 @@ from grader.records import CheckResult, Status
 
 _DIRECTIONS = 3
 _CODES = 7
+REGISTERED = 3  # the code that says how many numbers a module registers
 _TRAINED = "fit"  # the action whose values say nothing: only whether it came to its end
 _SAMPLED = "train"  # the action whose values are statistics
 _ROOM = 0.08  # relative distance of statistics that are the same: several standard errors

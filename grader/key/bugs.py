@@ -91,5 +91,5 @@ def unpack_suspects(data: bytes) -> dict[str, Suspects]:
             tensors[f"{target}/values"],
             tensors[f"{target}/failing"],
         )
-        for target, rows in names.items()
+        for target, rows in sorted(names.items())  # the format keeps no order of its own
     }
