@@ -4,6 +4,7 @@ Nothing is broadcast, and rtol and atol act together as in torch.testing.
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Dif
     """Return the first difference, None where the arrays agree within `tolerance`."""
     if actual.shape != expected.shape:
         return shape_difference(actual.shape, expected.shape)
-    if _family(actual) != _family(expected):
+    if _family(actual.dtype) != _family(expected.dtype):
         return Difference(
             "dtype",
             f"numbers of dtype {expected.dtype.name} are due, {actual.dtype.name} came",
@@ -87,8 +88,9 @@ def shown_shape(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def _family(array: Array) -> str:
-    return "real" if array.dtype.name in _REALS else array.dtype.name
+@cache  # a dtype's name is made anew at each look
+def _family(dtype: np.dtype[Any]) -> str:
+    return "real" if dtype.name in _REALS else dtype.name
 
 
 def _not_finite(actual: Array, count: int) -> Difference:

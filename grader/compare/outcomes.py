@@ -37,6 +37,7 @@ class Evidence:
     answers32: Mapping[str, Answer]  # the same in float32; empty where nothing asked for it
     greeting: Greeting | None
     forbidden: Sequence[Forbidden]
+    judged: dict[tuple[str, str], "Outcome"] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def hidden(self) -> bool:
@@ -88,7 +89,17 @@ BY_HAND = "work the smallest case through by hand, line by line"  # where nothin
 
 
 def judge_call(evidence: Evidence, call: Call, group: str) -> Outcome:
-    """Judge the tensors `group` ("output" or "grad") of a call, in float64 or else float32."""
+    """Judge the tensors `group` ("output" or "grad") of a call, in float64 or else float32.
+
+    Several checks look at the same call: what was judged is kept with the evidence.
+    """
+    asked = (call.id, group)
+    if asked not in evidence.judged:
+        evidence.judged[asked] = _judge_both(evidence, call, group)
+    return evidence.judged[asked]
+
+
+def _judge_both(evidence: Evidence, call: Call, group: str) -> Outcome:
     outcome = _judge(evidence, call, group, evidence.answers[call.id], "float64")
     if not outcome.passed and call.id in evidence.answers32:
         again = _judge(evidence, call, group, evidence.answers32[call.id], "float32")
