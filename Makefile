@@ -12,7 +12,8 @@ help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(STAMP) ## Install what is missing, grade the sample class and print its table
-	@$(BIN)/grade batch tests/submissions -o build/class --public > /dev/null
+	@# our own files: they need no walls, which not every machine has
+	@$(BIN)/grade batch tests/submissions -o build/class --public --isolation process > /dev/null
 	@$(BIN)/grade report build/class --students
 
 test: $(STAMP) ## Install what is missing; lint, types, derived files, tests
