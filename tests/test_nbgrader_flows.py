@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flow]:
     places = {n: tmp_path_factory.mktemp(n) for n in ("instructor", "student", "exchange", "data")}
     places["exchange"].chmod(0o777)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", os.environ)  # run_nbgrader leaves a plain copy in its place
         for name, value in made.places().items():
             patch.setenv(name, value)
         patch.setenv("JUPYTER_CONFIG_DIR", str(places["data"]))
