@@ -84,6 +84,19 @@ def defined_names(cells: Sequence[str]) -> list[str]:
     return [node.name for node in nodes if isinstance(node, defined)]
 
 
+def constant_names(cells: Sequence[str]) -> list[str]:
+    """Return the names that some cells bind to literals and to nothing else."""
+    nodes = [node for number, cell in enumerate(cells) for node in _parse(number, cell)[2]]
+    literal = {name for node in nodes if _is_literal(node) for name in _binds(node)}
+    return sorted(literal - {name for n in nodes if not _is_literal(n) for name in _binds(n)})
+
+
+def _is_literal(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    return not any(isinstance(n, ast.Name | ast.Call) for n in ast.walk(node.value))
+
+
 def _only(text: str, kept: Sequence[ast.stmt]) -> str:
     """The text with the lines of other statements blanked."""
     lines = text.splitlines()

@@ -1,6 +1,6 @@
 """What a page shows beside words: values expected and actual, and where a run left the path."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +50,21 @@ class Exhibit:
 
 
 def exhibits_of(
-    engine: Engine, exercise: Exercise, submission: Submission, run: Run
+    engine: Engine,
+    exercise: Exercise,
+    submission: Submission,
+    run: Run,
+    *,
+    targets: Collection[str] | None = None,
 ) -> tuple[Exhibit, ...]:
-    """Return the pictures of an exercise, none on the hidden split."""
+    """Return the pictures of an exercise or of some targets of it, none on the hidden split."""
     key = engine.keys.keys[exercise.id]
     if key.plan.split != PUBLIC or submission.source(exercise).problem:
         return ()
     exhibits = []
     for target in exercise.targets:
+        if targets is not None and target.name not in targets:
+            continue
         trace = trace_target(engine, exercise, target, submission, run)
         if trace is None or target.kind == "factory":
             continue  # a factory's values are its own, drawn at construction

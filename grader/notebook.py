@@ -1,11 +1,6 @@
 """`check` in a notebook: grades what the cells that were run define."""
 
 import atexit
-import importlib.abc
-import importlib.machinery
-import re
-import sys
-import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.bundle import MANIFEST
-from grader.cells import LABEL, defined_names, definitions
+from grader.cells import LABEL, definitions
 from grader.cli.grade_many import chosen_exercises
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
@@ -21,13 +16,13 @@ from grader.engine import Engine, open_engine
 from grader.errors import GraderError, UsageError
 from grader.execute.launch import WarmProcess
 from grader.exhibits import Exhibit, exhibits_of
+from grader.imports import install
 from grader.progress import remember_result
 from grader.records import Document
 from grader.report.html import render_fragment
 from grader.report.terminal import render_document
-from grader.submission import Source, Submission, read_source, read_submission
+from grader.submission import Source, Submission, read_submission
 
-_STEM = re.compile(r"^[a-z]+\d+(_[a-z0-9_]+)?$")  # of an exercise's file
 _COURSE_OF_BUNDLE = "course-of-the-bundle"
 
 
@@ -70,8 +65,8 @@ def check(
     try:
         folder = _course(str(Path(course).expanduser()) if course else None, str(Path.cwd()))
         (chosen,) = chosen_exercises(folder, [exercise])
-        cells = _history() if history is None else list(history)
-        engine = _engine(folder.root, chosen.id)
+        cells = executed_cells() if history is None else list(history)
+        engine = kernel_engine(folder.root, chosen.id)
         submission = _submission(folder, chosen, cells)
         run = engine.run(chosen, submission, quick=True)
     except GraderError as error:
@@ -90,7 +85,8 @@ def _warm() -> WarmProcess:
 
 
 @cache
-def _engine(root: Path, exercise: str) -> Engine:
+def kernel_engine(root: Path, exercise: str) -> Engine:
+    """Return what grades an exercise of the course in `root`, kept as long as the kernel lives."""
     warm = _warm()  # torch loads there while the key is read here
     folder = load_course(root)
     return open_engine(folder, [folder.course.exercise(exercise)], warm)
@@ -129,13 +125,16 @@ def _carried_course() -> CourseFolder:
     return start_course(into).folder
 
 
-def _history() -> list[str]:
-    """The texts of the cells that this kernel has run, in order."""
+def executed_cells() -> list[str]:
+    """Return the texts of the cells that this kernel has run, from cell 1 at index 1.
+
+    The running one is the last.
+    """
     from IPython import get_ipython
 
     shell = get_ipython()
     if shell is None:
-        raise UsageError("check grades a notebook's cells; for a file use: grade check exercise3")
+        raise UsageError("this grades a notebook's cells; for a file use: grade check exercise3")
     return [str(cell) for cell in shell.history_manager.input_hist_raw]
 
 
@@ -148,30 +147,6 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources
     return Submission({**others, exercise.id: source})
-
-
-class EarlierNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports an exercise's notebook in this folder as a module, where there is no .py file."""
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Any = None,  # noqa: ARG002 - the import system's signature
-        target: Any = None,  # noqa: ARG002
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Find `<stem>.ipynb` in the working directory."""
-        if _STEM.match(fullname) and Path(f"{fullname}.ipynb").is_file():
-            return importlib.machinery.ModuleSpec(fullname, self, origin=f"{fullname}.ipynb")
-        return None
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Run the notebook's definitions; raises what they raise."""
-        source = read_source(Path(f"{module.__name__}.ipynb"), 1 << 22)
-        if source.problem:
-            raise ImportError(source.problem)
-        cells = [text for _, text in source.units]
-        for label, text in definitions(cells, defined_names(cells)):
-            exec(compile(text, label, "exec"), module.__dict__)  # noqa: S102 - what was imported
 
 
 def load_extension(ipython: Any) -> None:
@@ -188,5 +163,4 @@ def load_extension(ipython: Any) -> None:
 
     ipython.register_magic_function(check_cell, "cell", "check")
     ipython.register_magic_function(check_line, "line", "check")
-    if not any(isinstance(finder, EarlierNotebooks) for finder in sys.meta_path):
-        sys.meta_path.append(EarlierNotebooks())
+    install()

@@ -24,7 +24,7 @@ from grader.bundle import (
     write_files,
     zipped,
 )
-from grader.course.derive import derive_stub
+from grader.course.derive import read_stub
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Exercise
 from grader.errors import CourseError, UsageError
@@ -106,13 +106,7 @@ def _readme(folder: CourseFolder) -> str:
 
 
 def _stubs(folder: CourseFolder, exercise: Exercise) -> dict[str, bytes]:
-    path = folder.solutions / exercise.file
-    try:
-        stub = derive_stub(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise CourseError(f"{path}: {error}") from None
+    stub = read_stub(folder.solutions / exercise.file)
     notebook = stub_notebook(stub, exercise.id).encode()
     return {
         f"exercises/{exercise.file}": stub.encode(),

@@ -17,7 +17,7 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Interview, Job
 from grader.key.store import AnswerKey
 from grader.plan.build import plan_property
-from grader.plan.draw import Dims, resolve_dims
+from grader.plan.draw import Dims, nothing_kept, resolve_dims
 from grader.plan.records import Array, Plan
 from grader.records import CheckResult, Kind, Status
 from grader.worker.wire import Violation
@@ -74,7 +74,8 @@ def _find(
     except (Late, Closed, Violation):
         return None
     try:
-        found = hypothesis.find(inputs, trial.fails, settings=settings, random=Random(0))  # noqa: S311 - not a secret
+        with nothing_kept():
+            found = hypothesis.find(inputs, trial.fails, settings=settings, random=Random(0))  # noqa: S311 - not a secret
         return trial.judge(*found)
     except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky, Late, Closed, Violation):
         return None

@@ -1,7 +1,10 @@
 """Every check three ways: reference passes, stub fails, a wrong answer fails for its reason."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -943,6 +946,17 @@ def test_draw_dims_are_distinct_and_smallest_first(seed: int) -> None:
 def test_draw_dims_depend_on_the_seed_alone() -> None:
     assert draw_dims(DIMS, {}, 2, 7, "here") == draw_dims(DIMS, {}, 2, 7, "there")
     assert draw_dims(DIMS, {}, 2, 7, "here") != draw_dims(DIMS, {}, 2, 8, "here")
+
+
+def test_drawing_leaves_nothing_in_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "local.py").write_text("SIZE = 3\n", encoding="utf-8")  # Hypothesis reads it
+    code = (
+        "import local; from grader.course.expressions import parse_dim; "
+        "from grader.plan.draw import draw_dims; "
+        "draw_dims({'n': parse_dim('2..90'), 'm': parse_dim('2..90')}, {}, 9, 7, 'here')"
+    )
+    subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["local.py"]
 
 
 def test_draw_dims_lets_a_case_pin_equal_sizes() -> None:

@@ -20,11 +20,11 @@ from support import ROOT, SUBMISSIONS, TESTS
 
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
+from grader.imports import EarlierNotebooks
 from grader.nbgrader import grade_cell
 from grader.nbgrader.cells import TestCell as Cell
 from grader.nbgrader.cells import kind_points, kind_score, parse_test, points_text
 from grader.nbgrader.cells import test_source as cell_source
-from grader.nbgrader.imports import NotebookFinder
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.kernel import Points, units_of_history
 from grader.nbgrader.lazily import needs_nbgrader
@@ -383,7 +383,7 @@ def in_notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("in_notebook_folder")
 def test_earlier_exercise_is_imported_from_a_notebook() -> None:
-    spec = NotebookFinder().find_spec("exercise3_multi_head")
+    spec = EarlierNotebooks().find_spec("exercise3_multi_head")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -394,10 +394,10 @@ def test_earlier_exercise_is_imported_from_a_notebook() -> None:
 @pytest.mark.usefixtures("in_notebook_folder")
 def test_missing_earlier_exercise_is_named_with_a_next_step() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"exercise1_attention.py is not there: put"):
-        NotebookFinder().find_spec("exercise1_attention")
+        EarlierNotebooks().find_spec("exercise1_attention")
 
 
 @pytest.mark.usefixtures("in_notebook_folder")
 @pytest.mark.parametrize("name", ["json", "exercise99", "exercises"])
 def test_other_imports_are_none_of_ours(name: str) -> None:
-    assert NotebookFinder().find_spec(name) is None
+    assert EarlierNotebooks().find_spec(name) is None

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support import SUBMISSIONS
 
-from grader.cells import definitions
+from grader.cells import constant_names, definitions
+from grader.imports import EarlierNotebooks
 from grader.notebook import Report, check
 from grader.notebooks import neutralize_magics, without_checks
 
@@ -130,6 +131,11 @@ def test_definitions_pass_on_a_last_cell_that_does_not_parse() -> None:
     assert "def f(:" not in _taken("def f(:\n", "def f(): pass")
 
 
+def test_constants_are_names_of_literals_alone() -> None:
+    cells = ["EPS = 1e-6\nSIZES: tuple = (2, -3)", "loss = 0.0", "loss = train()", "copy = loss"]
+    assert constant_names(cells) == ["EPS", "SIZES"]
+
+
 @pytest.mark.parametrize(
     "cell",
     [
@@ -183,8 +189,6 @@ print(run("%check exercise3"))
 def test_extension_imports_notebooks_of_earlier_exercises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grader.notebook import EarlierNotebooks
-
     notebook = SUBMISSIONS / "notebook" / "exercise3_multi_head.ipynb"
     (tmp_path / "exercise93_heads.ipynb").write_bytes(notebook.read_bytes())
     monkeypatch.chdir(tmp_path)

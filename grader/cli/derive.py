@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from grader.course.derive import derive_stub
+from grader.course.derive import read_stub
 from grader.course.load import find_course, load_course
-from grader.errors import CourseError
 
 
 def run_derive(course: Path | None, *, only_check: bool) -> int:
@@ -14,13 +13,7 @@ def run_derive(course: Path | None, *, only_check: bool) -> int:
     folder = load_course(find_course(course))
     changed = 0
     for exercise in folder.course.exercises:
-        solution = folder.solutions / exercise.file
-        try:
-            stub = derive_stub(solution.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise CourseError(f"{solution}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise CourseError(f"{solution}: {error}") from None
+        stub = read_stub(folder.solutions / exercise.file)
         path = folder.exercises / exercise.file
         if path.is_file() and path.read_text(encoding="utf-8") == stub:
             continue

@@ -1,6 +1,9 @@
 """Derives the student's stub from a solution: marked regions become NotImplementedError."""
 
 import re
+from pathlib import Path
+
+from grader.errors import CourseError
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -19,6 +22,24 @@ def derive_stub(solution: str) -> str:
     if not replaced:
         raise ValueError(f"no '{BEGIN}': nothing is left for the student to do")
     return stub
+
+
+def read_solution(path: Path) -> str:
+    """Return a solution's text; raises CourseError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path}: is not UTF-8 (byte {error.start})") from None
+
+
+def read_stub(path: Path) -> str:
+    """Return the stub of the solution at `path`; raises CourseError where there is none."""
+    try:
+        return derive_stub(read_solution(path))
+    except ValueError as error:
+        raise CourseError(f"{path}: {error}") from None
 
 
 def solution_lines(solution: str) -> list[str]:

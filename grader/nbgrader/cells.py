@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
+from grader.cells import defined_names
 from grader.course.models import Exercise
 from grader.notebooks import neutralize_magics
 from grader.records import CheckResult, ExerciseResult, Kind, Status
@@ -150,17 +151,9 @@ def defining_cell(cells: Sequence[Mapping[str, Any]], name: str) -> int | None:
     for index, cell in enumerate(cells):
         if cell["cell_type"] != "code" or not marks(cell).get("solution"):
             continue
-        if name in defined_names(str(cell["source"])):
+        if name in defined_names([str(cell["source"])]):
             found = index
     return found
-
-
-def defined_names(source: str) -> list[str]:
-    """Return the functions and classes that a cell defines at its top, in order."""
-    tree = parse(neutralize_magics(source))
-    body = tree.body if tree is not None else []
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return [node.name for node in body if isinstance(node, kinds)]
 
 
 def points_text(score: float) -> str:

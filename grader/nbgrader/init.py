@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
-from grader.errors import CourseError, UsageError
+from grader.errors import UsageError
 from grader.nbgrader.place import MANIFEST, Manifest, read_manifest
 from grader.nbgrader.source import source_notebook
 
@@ -69,11 +70,7 @@ def _check_name(assignment: str) -> None:
 def _notebooks(folder: CourseFolder, assignment: str) -> dict[str, str]:
     texts = {}
     for exercise in folder.course.exercises:
-        path = folder.solutions / exercise.file
-        try:
-            solution = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise CourseError(f"{path}: cannot be read: {error.strerror}") from None
+        solution = read_solution(folder.solutions / exercise.file)
         texts[f"source/{assignment}/{exercise.id}.ipynb"] = source_notebook(exercise, solution)
     return texts
 

@@ -5,7 +5,6 @@ where anything stands on standard error. So a test cell always ends in a number 
 points, raises nothing and writes nothing on standard error.
 """
 
-import atexit
 import contextlib
 import io
 import os
@@ -18,13 +17,12 @@ from typing import Any
 
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
-from grader.engine import open_engine
 from grader.errors import GraderError, UsageError
-from grader.execute.launch import WarmProcess
 from grader.nbgrader.cells import TestCell, Unit, parse_test, points_text
 from grader.nbgrader.place import course_near
 from grader.nbgrader.render import Verdict, render_trouble
 from grader.nbgrader.verdicts import NotebookGrader
+from grader.notebook import executed_cells, kernel_engine
 from grader.notebooks import neutralize_magics
 from grader.records import Kind
 from grader.submission import read_submission
@@ -77,7 +75,7 @@ def _verdict(exercise_id: str, kind: str, points: float | None) -> Verdict:
         raise UsageError(f"no kind of check '{kind}': known are {', '.join(Kind)}")
     limit = folder.course.limits.source_kib * 1024
     beside = read_submission(here, folder.course, [exercise], limit).sources
-    units = units_of_history(_executed())
+    units = units_of_history(executed_cells()[1:])
     graded = _grader(folder.root, exercise.id).grade(exercise, units, beside)
     return graded.verdict(TestCell(exercise.id, Kind(kind), points))
 
@@ -93,21 +91,7 @@ def _named(folder: CourseFolder, exercise_id: str) -> Exercise:
 @lru_cache(maxsize=8)
 def _grader(root: Path, exercise_id: str) -> NotebookGrader:
     """Return the grader of an exercise, kept as long as the kernel lives."""
-    folder = course_near(root)
-    return NotebookGrader(open_engine(folder, [folder.course.exercise(exercise_id)], _warm()))
-
-
-@lru_cache(maxsize=1)
-def _warm() -> WarmProcess:
-    warm = WarmProcess()
-    atexit.register(warm.close)
-    return warm
-
-
-def _executed() -> list[str]:
-    """The cells of this session as typed; the running one is the last."""
-    shell = _shell()
-    return list(shell.history_manager.input_hist_raw)[1:] if shell is not None else []
+    return NotebookGrader(kernel_engine(root, exercise_id))
 
 
 def _shell() -> Any:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import click
-import numpy as np
 
+from grader.exhibits import Exhibit
 from grader.nbgrader.cells import CellScore, TestCell
-from grader.plan.records import Array
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-from grader.report.terminal import render_result
+from grader.report.html import render_exhibits
+from grader.report.terminal import MARKS, render_result
 
 TITLES = {
     Kind.SHAPE: "shapes and types",
@@ -19,25 +19,15 @@ TITLES = {
     Kind.PROPERTY: "properties",
     Kind.BUG: "known mistakes",
 }
-_MARKS = {
-    Status.PASSED: ("✓", "#1a7f37"),
-    Status.FAILED: ("✗", "#cf222e"),
-    Status.SKIPPED: ("–", "#9a6700"),
-    Status.TIMEOUT: ("⧖", "#cf222e"),
-    Status.ERROR: ("!", "#8250df"),
+_COLOURS = {
+    Status.PASSED: "#1a7f37",
+    Status.FAILED: "#cf222e",
+    Status.SKIPPED: "#9a6700",
+    Status.TIMEOUT: "#cf222e",
+    Status.ERROR: "#8250df",
 }
 _WIDTH = 82  # columns of the text: nbgrader's validator indents it and cuts at 87
 _SHOWN = 4  # different failures of a cell
-_CELL = 14  # pixels of a heat map's square
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Two matrices side by side: what was expected and what came."""
-
-    title: str
-    expected: Array  # (rows, columns)
-    actual: Array
 
 
 @dataclass(frozen=True)
@@ -56,13 +46,13 @@ def render_verdict(
     test: TestCell,
     score: CellScore,
     *,
-    pictures: Sequence[Picture] = (),
+    exhibits: Sequence[Exhibit] = (),
     notes: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict of one test cell of a graded exercise."""
     part = _only(result, score, notes)
     text = click.unstyle(render_result(part, width=_WIDTH))
-    body = [_head(part, test), *_targets(part), *(_picture(p) for p in pictures)]
+    body = [_head(part, test), *_targets(part), render_exhibits(exhibits)]
     if part.output:
         body.append(f"<div>Your code printed:</div><pre>{_safe(part.output)}</pre>")
     body += [f"<div>Note: {_safe(note)}.</div>" for note in part.notes]
@@ -100,7 +90,7 @@ def _only(result: ExerciseResult, score: CellScore, notes: Sequence[str]) -> Exe
 
 
 def _head(part: ExerciseResult, test: TestCell) -> str:
-    mark, colour = _MARKS[part.status]
+    mark, colour = MARKS[part.status][0], _COLOURS[part.status]
     name = _safe(f"{part.exercise}: {TITLES[test.kind]}")
     points = f"{part.score:g} / {part.max_score:g} points"
     bar = _bar(part.score, part.max_score, colour)
@@ -142,7 +132,7 @@ def _diagnosis(diagnosis: Diagnosis) -> str:
 
 
 def _check(check: CheckResult) -> str:
-    mark, colour = _MARKS[check.status]
+    mark, colour = MARKS[check.status][0], _COLOURS[check.status]
     lines = [f'<span style="color:{colour}">{mark}</span> {_safe(check.message.rstrip("."))}.']
     for label, values in (("expected", check.expected), ("actual", check.actual)):
         if values:
@@ -154,40 +144,6 @@ def _check(check: CheckResult) -> str:
     if check.next_step:
         lines.append(f"<i>next:</i> {_safe(check.next_step)}.")
     return f'<div style="padding-left:1em">{"<br>".join(lines)}</div>'
-
-
-def _picture(picture: Picture) -> str:
-    both = np.concatenate([picture.expected.ravel(), picture.actual.ravel()])
-    finite = both[np.isfinite(both)]
-    reach = float(np.abs(finite).max()) if finite.size else 1.0
-    beside = '<div style="display:inline-block;margin-right:1.5em">'
-    maps = "".join(
-        f"{beside}{label}<br>{_heat_map(m, reach)}</div>"
-        for label, m in (("expected", picture.expected), ("yours", picture.actual))
-    )
-    return f'<div style="margin-top:.5em">{_safe(picture.title)}</div><div>{maps}</div>'
-
-
-def _heat_map(matrix: Array, reach: float) -> str:
-    """Squares from blue (-reach) over white to red (+reach); grey where there is no number."""
-    rows, columns = matrix.shape
-    values = matrix.astype(float)
-    squares = "".join(
-        f'<rect x="{_CELL * j}" y="{_CELL * i}" width="{_CELL}" height="{_CELL}" '
-        f'fill="{_colour(values[i, j], reach)}"><title>{values[i, j]:.4g}</title></rect>'
-        for i in range(rows)
-        for j in range(columns)
-    )
-    size = f'width="{_CELL * columns}" height="{_CELL * rows}"'
-    return f'<svg {size} role="img" style="border:1px solid #888">{squares}</svg>'
-
-
-def _colour(value: float, reach: float) -> str:
-    if not np.isfinite(value):
-        return "#888888"
-    strength = min(abs(value) / reach, 1.0) if reach > 0 else 0.0
-    fade = round(255 * (1 - strength))
-    return f"#ff{fade:02x}{fade:02x}" if value > 0 else f"#{fade:02x}{fade:02x}ff"
 
 
 def _safe(text: object) -> str:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from grader.cells import defined_names
 from grader.course.derive import BEGIN
 from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.nbgrader.cells import (
     SCHEMA,
     SETUP,
-    defined_names,
     kind_points,
     setup_id,
     solution_id,
@@ -68,7 +68,7 @@ def _setup(exercise: Exercise) -> Any:
 
 
 def _solution(exercise: Exercise, cell: Any) -> Any:
-    names = defined_names(cell.source)
+    names = defined_names([cell.source])
     if not names:
         raise CourseError(f"{exercise.file}: a cell with '{BEGIN}' defines no function or class")
     name = solution_id(exercise, names[0])

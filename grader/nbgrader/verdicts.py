@@ -5,19 +5,16 @@ The kernel, the executor and the bulk command share it, so they cannot differ.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from grader.course.models import Exercise
 from grader.engine import Engine
+from grader.exhibits import Exhibit, exhibits_of
 from grader.grading import Run
-from grader.key.store import AnswerKey
 from grader.nbgrader.cells import TestCell, Unit, kind_score
-from grader.nbgrader.render import Picture, Verdict, render_verdict
-from grader.plan.records import PUBLIC
+from grader.nbgrader.render import Verdict, render_verdict
 from grader.records import Kind, Status
 from grader.submission import Source, Submission
-
-_LARGEST = 16  # rows and columns of a heat map
-_PICTURES = 2  # a verdict
 
 
 @dataclass(frozen=True)
@@ -26,45 +23,22 @@ class Graded:
 
     exercise: Exercise
     run: Run
-    key: AnswerKey
+    submission: Submission
+    engine: Engine
 
     def verdict(self, test: TestCell, notes: Sequence[str] = ()) -> Verdict:
         """Return the verdict of one of the notebook's test cells."""
         result = self.run.result
-        pictures = self._pictures() if test.kind is Kind.NUMERIC else []
+        exhibits = self._exhibits if test.kind is Kind.NUMERIC else ()
         score = kind_score(result, test)
-        return render_verdict(result, test, score, pictures=pictures, notes=notes)
+        return render_verdict(result, test, score, exhibits=exhibits, notes=notes)
 
-    def _pictures(self) -> list[Picture]:
-        """Heat maps of what failed; none of hidden cases, since they show expected values."""
-        if self.key.plan.split != PUBLIC:
-            return []
-        failed = [
-            c
-            for c in self.run.result.checks
-            if c.kind is Kind.NUMERIC and c.status is Status.FAILED and c.case
-        ]
-        pictures = [self._picture(check.target, str(check.case["name"])) for check in failed]
-        return [picture for picture in pictures if picture][:_PICTURES]
-
-    def _picture(self, target: str, case: str) -> Picture | None:
-        """The outputs of the case that failed: the first matrix of each."""
-        for call in self.key.plan.of_target(target):
-            answer = self.run.answers.get(call.id)
-            if self.key.plan.cases[f"{target}/{call.case}"].name != case or answer is None:
-                continue
-            for name, expected in self.key.answers[call.id].tensors.items():
-                actual = answer.tensors.get(name)
-                if not name.startswith("output/") or actual is None:
-                    continue
-                if expected.ndim < 2 or actual.shape != expected.shape:
-                    continue
-                first = (0,) * (expected.ndim - 2)
-                matrices = expected[first], actual[first]
-                if max(matrices[0].shape) <= _LARGEST and expected.size:
-                    label = name.removeprefix("output/")
-                    return Picture(f"{label} of {target}, {case}, first sample", *matrices)
-        return None
+    @cached_property
+    def _exhibits(self) -> tuple[Exhibit, ...]:
+        """Pictures of the targets whose values are wrong; none of hidden cases."""
+        checks = [c for c in self.run.result.checks if c.kind is Kind.NUMERIC]
+        wrong = {c.target for c in checks if c.status is Status.FAILED and c.case}
+        return exhibits_of(self.engine, self.exercise, self.submission, self.run, targets=wrong)
 
 
 class NotebookGrader:
@@ -91,8 +65,7 @@ class NotebookGrader:
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
             run = self.engine.run(exercise, submission)
-            key = self.engine.keys.keys[exercise.id]
-            self._last = (asked, Graded(exercise, run, key))
+            self._last = (asked, Graded(exercise, run, submission, self.engine))
         return self._last[1]
 
 

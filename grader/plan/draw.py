@@ -4,13 +4,16 @@ Sizes are decoded from bytes: Hypothesis mixes constants that it finds in locall
 modules into the integers that it draws, and a case must not depend on how grader is installed.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from math import prod
 
 import hypothesis
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from grader.course.expressions import Range, Size
 from grader.errors import CourseError
@@ -75,8 +78,19 @@ def _draw_bytes(length: int, examples: int, seed: int) -> list[bytes]:
     def collect(data: bytes) -> None:
         drawn.append(data)
 
-    collect()
+    with nothing_kept():
+        collect()
     return drawn
+
+
+@contextlib.contextmanager
+def nothing_kept() -> Iterator[None]:
+    """Keep Hypothesis from writing `.hypothesis` into the working directory, often a student's."""
+    set_hypothesis_home_dir(os.devnull)  # below which no folder can be made
+    try:
+        yield
+    finally:
+        set_hypothesis_home_dir(None)
 
 
 def _pins(spec: Range | Size) -> bool:

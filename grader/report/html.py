@@ -57,6 +57,12 @@ def render_fragment(document: Document, exhibits: Mapping[str, Sequence[Exhibit]
     return "\n".join([*parts, "</div>"])
 
 
+def render_exhibits(exhibits: Sequence[Exhibit]) -> str:
+    """Return pictures alone as one element with its own style."""
+    shown = [f"<h3><code>{escape(e.target)}</code></h3>{_exhibit(e)}" for e in exhibits]
+    return f'<div class="grade"><style>{_STYLE}</style>{"".join(shown)}</div>' if shown else ""
+
+
 def _points(score: float, possible: float) -> str:
     return f'<span class="points">{number(score)} / {number(possible)} points</span>'
 
