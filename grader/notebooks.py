@@ -92,7 +92,11 @@ def _calls_grader(node: ast.stmt) -> bool:
         return False
     function = node.value.func
     named = isinstance(function, ast.Name) and function.id == "check"
-    dotted = isinstance(function, ast.Attribute) and ast.unparse(function) == "grader.check"
+    dotted = (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and (function.value.id, function.attr) == ("grader", "check")
+    )
     first = node.value.args[0] if node.value.args else None
     return (named or dotted) and isinstance(first, ast.Constant) and type(first.value) is str
 
