@@ -3,6 +3,7 @@
 import ast
 import difflib
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,11 @@ class Source:
                 lines = text.splitlines()
                 return lines[number - 1] if 0 < number <= len(lines) else ""
         return ""
+
+    def says(self, name: str) -> bool:
+        """Whether a name stands somewhere in this file."""
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        return name.isidentifier() and any(word.search(text) for _, text in self.units)
 
     def holds(self, label: str) -> bool:
         """Whether a frame's label belongs to this file."""
@@ -114,7 +120,7 @@ def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: in
             note = f"both {found[0]} and {found[1]} are there; {found[0]} was graded"
             source = replace(source, notes=(*source.notes, note))
         return source
-    present = sorted(name for name in files if name.endswith(SUFFIXES))
+    present = sorted(n for n in files if n.endswith(SUFFIXES) and n.isprintable())
     near = difflib.get_close_matches(exercise.file, present, 1, cutoff=0.75)
     meant = bool(near) and not any(
         near[0].startswith(f"{exercise.id[:-1]}{d}") for d in _other(exercise)

@@ -1,5 +1,7 @@
 """A class of submissions: whose they are, what is read, what is kept, and what a kill leaves."""
 
+import contextlib
+import hashlib
 import json
 import os
 import random
@@ -263,6 +265,24 @@ def test_batch_keeps_scores_and_a_summary(
     assert [e.full for e in done.summary.exercises] == [2, 2]
     assert kept["bob"]["split"] == "hidden"
     assert not [c for r in kept["bob"]["results"] for c in r["checks"] if c["expected"]]
+
+
+def test_batch_keeps_students_with_odd_names_apart(
+    tmp_path: Path, statistics: CourseFolder
+) -> None:
+    digest = hashlib.sha256(b"ada!").hexdigest()
+    folder = tmp_path / "class"
+    for name in ("ada!", f"ada-{digest[:8]}", f"ada-{digest[:16]}", "bob"):
+        hand_in(folder / name, first=RIGHT[FIRST])
+    for name in ("bob.zip", "bob.zip.zip"):
+        with zipfile.ZipFile(folder / name, "w") as made:
+            made.writestr(FIRST, RIGHT[FIRST])
+    odd = 0
+    with contextlib.suppress(OSError):  # a disk that takes UTF-8 alone
+        os.mkdir(os.fsencode(folder) + b"/cy\xff")
+        odd = 1
+    batch(statistics, folder, tmp_path / "results")
+    assert len(documents(tmp_path / "results")) == 6 + odd
 
 
 def test_batch_grades_only_what_is_new_or_changed(

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from support import ROOT
 
+from grader.compare import signature
 from grader.compare.steps import occurs
+from grader.execute.answers import Answer, AnswerStatus
 from grader.key.cache import Keys
+from grader.plan.records import Call
 from grader.records import ExerciseResult
 
 _SOLUTIONS = ROOT / "solutions"
@@ -135,3 +138,12 @@ def test_suspects_of_every_exercise_are_kept_in_the_key(keys: Keys) -> None:
     for key in keys.keys.values():
         assert key.suspects
         assert all(len(some.names) == len(some.codes) for some in key.suspects.values())
+
+
+def test_signature_keeps_nothing_for_sizes_that_no_reference_has() -> None:
+    before = signature._directions.cache_info().currsize
+    call = Call("f/a/forward", "f", "function", "a", "forward", [], {}, [], ["output"])
+    answer = Answer(AnswerStatus.OK, {"output/output": np.zeros(1 << 20, dtype=np.int8)})
+    made = signature.sign([call], {call.id: answer}, {}, [])
+    assert made.values.any()
+    assert signature._directions.cache_info().currsize == before

@@ -166,6 +166,17 @@ def test_session_refuses_an_answer_that_is_too_large(
     assert answers["2"].status is AnswerStatus.OK
 
 
+def test_session_bounds_all_answers_of_a_child_together(
+    warm: WarmProcess, folder: CourseFolder
+) -> None:
+    text = "import torch\n\ndef large():\n    return torch.ones(110_000)\n"
+    calls = [call(str(n), "large") for n in range(20)]
+    answers = run(warm, folder, text, calls, answer_mib=1, restarts=0).answers
+    kept = sum(array.nbytes for a in answers.values() for array in a.tensors.values())
+    assert 0 < kept <= 8 << 20
+    assert answers["19"].status is AnswerStatus.REFUSED
+
+
 def test_memory_bomb_fails_and_the_rest_goes_on(warm: WarmProcess, folder: CourseFolder) -> None:
     text = GOOD + "\ndef bomb():\n    return [torch.ones(1 << 26) for _ in range(64)]\n"
     calls = [call("1", "bomb"), call("2", "good")]

@@ -11,7 +11,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -145,21 +145,41 @@ def _gather(named: Iterable[_Named]) -> list[Entry]:
     for one in named:
         key = unicodedata.normalize("NFC", one.student).casefold()
         by_student.setdefault(key, []).append(one)
-    entries = []
+    entries: list[Entry] = []
     for group in by_student.values():
         if len(group) == 1 or all(one.several for one in group):
             notes = tuple(dict.fromkeys(one.note for one in group if one.note))
-            entries.append(Entry(group[0].student, tuple(one.part for one in group), notes))
+            student = _text_of(group[0].student)
+            entries.append(Entry(student, tuple(one.part for one in group), notes))
         else:
             entries += _apart(group)
-    return entries
+    return _told_apart(entries)
 
 
 def _apart(group: Sequence[_Named]) -> list[Entry]:
     """Two submissions of one student: which of them counts is for a person to say."""
-    names = [one.part.path.name for one in group]
+    names = [_text_of(one.part.path.name) for one in group]
     note = f"{len(group)} submissions of one student: {', '.join(names)}; each was graded"
     return [Entry(name, (one.part,), (note,)) for name, one in zip(names, group, strict=True)]
+
+
+def _text_of(name: str) -> str:
+    """Return a name that can be written down; not every file name is UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _told_apart(entries: Iterable[Entry]) -> list[Entry]:
+    """Number students who came out alike: ada.zip's, kept apart, and ada.zip.zip's."""
+    taken: set[str] = set()
+    apart = []
+    for entry in entries:
+        name, number = entry.student, 1
+        while name in taken:
+            number += 1
+            name = f"{entry.student} ({number})"
+        taken.add(name)
+        apart.append(replace(entry, student=name))
+    return apart
 
 
 def proper_name(name: str, exercise: Exercise) -> tuple[str, int] | None:

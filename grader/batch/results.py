@@ -124,7 +124,8 @@ class Results:
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", student).strip("._") or "student"
         if plain == student == student.lower() and len(plain) <= 80:
             return f"{plain}.json"
-        return f"{plain[:80]}-{hashlib.sha256(student.encode()).hexdigest()[:8]}.json"
+        # no plain name has a tilde, so nobody can be called as another's file is
+        return f"{plain[:80]}~{hashlib.sha256(student.encode()).hexdigest()[:16]}.json"
 
     def _check(self) -> None:
         self._database.executescript(_SCHEMA)

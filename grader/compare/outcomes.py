@@ -8,7 +8,7 @@ from typing import Any
 
 from grader.compare.arrays import match, shown_shape
 from grader.course.models import Course, Exercise, Target
-from grader.execute.answers import Answer, AnswerStatus, Greeting, StudentError
+from grader.execute.answers import Answer, AnswerStatus, Greeting, Part, StudentError
 from grader.key.store import AnswerKey
 from grader.plan.records import PUBLIC, Call, DrawnCase
 from grader.records import Status
@@ -85,6 +85,7 @@ class Outcome:
 
 
 PASSED = Outcome(Status.PASSED)
+_TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 
 
@@ -112,7 +113,7 @@ def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: st
     case = evidence.case(call)
     if answer.status is not AnswerStatus.OK:
         return unanswered(evidence, call, answer)
-    if group == "output" and (wrong := _form(evidence.target, answer)):
+    if group == "output" and (wrong := _form(evidence.target, answer, hidden=evidence.hidden)):
         return replace(wrong, case=case)
     precision = dtype
     for name, expected in evidence.key.answers[call.id].tensors.items():
@@ -206,13 +207,15 @@ def _label(target: Target, name: str) -> str:
     return f"the gradient of {what}"
 
 
-def _form(target: Target, answer: Answer) -> Outcome | None:
+def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
     """Judge the types of what was returned; None where they are right."""
     names = list(target.outputs)
     info = answer.info
     many = f"{len(names)} tensors ({', '.join(names)})"
     if len(names) > 1 and (info.count != len(names) or not info.returned):
-        came = f"one {info.parts[0].type}" if info.count == 1 and info.parts else f"{info.count}"
+        alone = info.parts[0] if info.count == 1 and info.parts else None
+        came = f"one {_told_type(alone.type, hidden=hidden)}" if alone else f"{info.count}"
+        came = came if alone or not hidden else "another number of things"
         return Outcome(
             Status.FAILED,
             f"`{target.name}` should return {many}, it returned {came}",
@@ -223,7 +226,7 @@ def _form(target: Target, answer: Answer) -> Outcome | None:
         if f"output/{name}" in answer.tensors:
             continue
         label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
-        came = _shown_part(part.type, part.shape, part.dtype)
+        came = _shown_part(part, hidden=hidden)
         step = "check that every path ends in a return" if part.type == "NoneType" else ""
         return Outcome(
             Status.FAILED,
@@ -234,12 +237,20 @@ def _form(target: Target, answer: Answer) -> Outcome | None:
     return None
 
 
-def _shown_part(kind: str, shape: list[int] | None, dtype: str | None) -> str:
-    if kind == "NoneType":
+def _shown_part(part: Part, *, hidden: bool) -> str:
+    if part.type == "NoneType":
         return "None"
-    if shape is not None:
-        return f"a {kind} of shape {shown_shape(tuple(shape))} and dtype {dtype}"
+    kind = _told_type(part.type, hidden=hidden)
+    if part.shape is not None and not hidden:
+        shape = shown_shape(tuple(part.shape))
+        return f"a {kind} of shape {shape} and dtype {clean(part.dtype or '', 80)}"
     return f"a {kind}"
+
+
+def _told_type(name: str, *, hidden: bool) -> str:
+    """A type's name; in the hidden split a common one only, for the submission may make it up."""
+    common = isinstance(getattr(builtins, name, None), type) or name in _TYPES
+    return clean(name, 80) if common or not hidden else "thing of another type"
 
 
 def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
@@ -289,7 +300,8 @@ def _explain_missing(evidence: Evidence) -> Outcome:
             kind="missing",
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
-    names = [n for n in (greeting.names if greeting is not None else []) if n not in own]
+    claimed = greeting.names if greeting is not None else []
+    names = [n for n in claimed if n not in own and evidence.source.says(n)]
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     if near:
         message = f"`{name}` is not defined, but `{near[0]}` is"

@@ -259,9 +259,12 @@ def _registered(evidence: Evidence, _: Registered) -> Outcome:
         count, due = answer.info.registered, expected.info.registered
         if answer.info.loose:
             path, what = answer.info.loose[0]
+            # names are the submission's to choose, when it runs, and so are counts
+            holder = "an attribute" if evidence.hidden else f"`{clean(path, 80)}`"
+            kind = what if what in ("tensor", "module") else "parameter"
             return Outcome(
                 Status.FAILED,
-                f"`{clean(path, 80)}` holds a {what} that is not registered",
+                f"{holder} holds a {kind} that is not registered",
                 next_step={
                     "tensor": "keep it by register_buffer, so that .to() and state_dict() see it",
                     "module": "keep modules in nn.ModuleList or nn.ModuleDict, not in a list",
@@ -280,7 +283,10 @@ def _registered(evidence: Evidence, _: Registered) -> Outcome:
             named = ", ".join(f"`{clean(n, 60)}` {tuple(s)}" for n, s in answer.info.names[:8])
             return Outcome(
                 Status.FAILED,
-                f"the module registers {count} trainable numbers, {more} than the {due} it needs",
+                f"the module registers {more} trainable numbers than it needs"
+                if evidence.hidden
+                else f"the module registers {count} trainable numbers, {more} than the {due} "
+                "it needs",
                 f"registered: {named or 'nothing'}",
                 "look for a layer that is shared, unused or kept in a list; and at the biases",
                 {"parameters": due},
@@ -306,9 +312,10 @@ def judge_trained(evidence: Evidence) -> Outcome:
         }
         for untrained in answer.info.untrained:
             if not untrained.roles or not set(untrained.roles) <= idle:
+                named = f"the parameter `{clean(untrained.name, 80)}`"
                 return Outcome(
                     Status.FAILED,
-                    f"no gradient reaches the parameter `{clean(untrained.name, 80)}`",
+                    f"no gradient reaches {'a parameter' if evidence.hidden else named}",
                     next_step="check that forward uses it, and that nothing is detached",
                     case=case,
                 )

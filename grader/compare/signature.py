@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from grader.plan.records import Array, Call
 from grader.records import CheckResult, Status
 
 _DIRECTIONS = 3
+_LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
 _CODES = 7
 REGISTERED = 3  # the code that says how many numbers a module registers
 _TRAINED = "fit"  # the action whose values say nothing: only whether it came to its end
@@ -118,6 +119,9 @@ def _project(call: Call, answer: Answer) -> Array:
     names = [] if call.action == _TRAINED else _valued(answer)
     if not names:
         return np.zeros(_DIRECTIONS)
+    size = sum(answer.tensors[n].size for n in names)
+    if size > _LONGEST:
+        return np.full(_DIRECTIONS, float(size))  # like no known bug's
     flat = np.concatenate([answer.tensors[n].ravel().astype(np.float64) for n in names])
     projected: Array = _directions(flat.size) @ np.where(np.isfinite(flat), flat, 1e6)
     return projected
@@ -132,7 +136,7 @@ def _moments(answer: Answer) -> Array:
     return found
 
 
-@cache
+@lru_cache(maxsize=256)
 def _directions(size: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(size))
     return np.asarray(generator.standard_normal((_DIRECTIONS, size)) / max(size, 1) ** 0.5)

@@ -4,7 +4,8 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from grader.course.models import Limits
@@ -15,6 +16,7 @@ from grader.plan.records import Call
 from grader.worker.wire import Violation, pack
 
 Units = Sequence[tuple[str, str]]
+_TOGETHER = 8  # times what one answer may take, all answers of a child may
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,12 @@ class Job:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """The number of lines of each unit of the submission's own, by label."""
+        groups = [self.units, *self.own_earlier.values()]
+        return {label: text.count("\n") + 1 for units in groups for label, text in units}
 
     def header(self, calls: Sequence[dict[str, Any]], dtype: str, limits: Limits) -> dict[str, Any]:
         """Return the frame that begins a child's life."""
@@ -123,6 +131,20 @@ class Interview:
         return min(time.monotonic() + self._limits.case_seconds, self._end)
 
 
+def _heard(answer: Answer, call: Mapping[str, Any], job: Job) -> Answer:
+    """Hold an answer's words to what the parent knows; raises Violation.
+
+    A child has inputs, and whatever it says freely could carry them.
+    """
+    roles = {(role["name"], tuple(role["shape"])) for role in call["roles"]}
+    if not {(name, tuple(shape)) for name, shape in answer.info.sought} <= roles:
+        raise Violation("parameters sought that nobody asked for")
+    if answer.error is None:
+        return answer
+    frames = [f for f in answer.error.frames if 0 < f.line <= job.lines.get(f.label, 0)]
+    return replace(answer, error=answer.error.model_copy(update={"frames": frames}))
+
+
 @dataclass
 class _Run:
     """One child's life, seen from the parent."""
@@ -152,7 +174,8 @@ class _Run:
         try:
             header, _ = channel.receive(self._deadline(self.limits.case_seconds))
             collected.greeting = parse_greeting(header)
-            for call_id, target, _ in calls:
+            room = _TOGETHER * channel.payload_cap
+            for call_id, target, call in calls:
                 begun = time.monotonic()
                 try:
                     left = self.limits.target_seconds - self.spent.get(target, 0.0)
@@ -162,7 +185,12 @@ class _Run:
                 finally:
                     used = time.monotonic() - begun
                     self.spent[target] = self.spent.get(target, 0.0) + used
-                collected.answers[call_id] = parse_answer(header, data, call_id)
+                room -= len(data)
+                if room < 0:
+                    raise Violation("answers larger than asked for")
+                collected.answers[call_id] = _heard(
+                    parse_answer(header, data, call_id), call, self.job
+                )
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error
