@@ -32,6 +32,7 @@ from grader.nbgrader.handin import Handin
 from grader.nbgrader.repair import RepairCells, repair_notebook
 from grader.nbgrader.sheet import KnownCell, Sheet
 from grader.nbgrader.verdicts import NotebookGrader
+from grader.notebooks import without_outputs
 
 # what these would write, the gradebook's one writer does
 _WRITERS = (SaveAutoGrades, SaveDiagnoses, AssignLatePenalties)
@@ -117,7 +118,8 @@ class _Passes:
 
     def run(self, handin: Handin, exercise: Exercise, grader: NotebookGrader) -> GradedNotebook:
         name = self.sheet.notebook
-        text = handin.notebooks[name].decode("utf-8-sig")
+        # nbgrader clears outputs, but only after it has read them all, which can take hours
+        text = without_outputs(handin.notebooks[name].decode("utf-8-sig"))
 
         def fill(nb: Any, resources: Any) -> tuple[Any, Any]:
             self.filled = fill_notebook(nb, exercise, grader, handin.sources)
