@@ -17,7 +17,7 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Interview, Job
 from grader.key.store import AnswerKey
 from grader.plan.build import plan_property
-from grader.plan.draw import Dims, nothing_kept, resolve_dims
+from grader.plan.draw import Dims, nothing_kept, resolve_dims, small_numbers
 from grader.plan.records import Array, Plan
 from grader.records import CheckResult, Kind, Status
 from grader.worker.wire import Violation
@@ -65,10 +65,7 @@ def _find(
         derandomize=True,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    # bytes, for the reason that grader.plan.draw gives
-    inputs = st.tuples(
-        st.binary(min_size=len(free), max_size=len(free)), st.binary(max_size=_VALUES)
-    )
+    inputs = st.tuples(small_numbers(len(free), len(free)), small_numbers(0, _VALUES))
     try:
         trial = _Trial(evidence, prop, Interview(warm, job, evidence.course.limits))
     except (Late, Closed, Violation):

@@ -70,7 +70,7 @@ def _page(engine: Engine, sample: str, exercise: str) -> tuple[str, tuple[Exhibi
 def test_page_shows_points_diagnosis_and_pictures(shipped_engine: Engine) -> None:
     page, exhibits = _page(shipped_engine, "keys-from-queries", "exercise3")
     reader = _read(page)
-    assert "7.68 / 20 points" in reader.text
+    assert "7.5 / 20 points" in reader.text
     assert "the keys are made from the queries" in reader.text
     assert "first wrong step: scores" in reader.text
     assert {e.target for e in exhibits} == {

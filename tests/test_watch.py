@@ -50,10 +50,10 @@ def test_watch_grades_each_save_and_goes_on_when_passed(
     steps = [("keys-from-queries", _FILE), ("perfect", _FILE)]
     turns = _watch(shipped_engine, course / "exercises", steps, "exercise3")
     assert [t.result.exercise for t in turns] == ["exercise3"] * 3 + ["exercise4"]
-    assert [t.result.score for t in turns] == [0, 7.68, 20, 0]
+    assert [t.result.score for t in turns] == [0, 7.5, 20, 0]
     assert turns[0].change is None
     assert turns[1].change is not None
-    assert turns[1].change.points == 7.68
+    assert turns[1].change.points == 7.5
     assert turns[-1].finished == "exercise3"
 
 
@@ -85,7 +85,7 @@ def test_watch_survives_a_file_that_goes_and_comes(shipped_engine: Engine, cours
     saves = Removal(place, [("stub", "exercise1_attention.py"), ("keys-from-queries", _FILE)])
     Watch(shipped_engine, [exercise], place, saves, turns.append).run(exercise)
     assert "is not there" in turns[1].result.checks[0].message
-    assert turns[2].result.score == 7.68
+    assert turns[2].result.score == 7.5
 
 
 def test_watch_answers_within_its_share_of_importing_torch(
