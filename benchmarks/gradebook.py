@@ -1,9 +1,10 @@
-"""nbgrader's stock kernel, the executor and the bulk command on one mixed class.
+"""nbgrader's stock kernel, the executor, the bulk command and `grade batch` on one mixed class.
 
     python benchmarks/gradebook.py --students 30 --stock 30
 
-All three grade on the public cases. The stock kernel needs half a minute a student; `--stock` says
-how many of the class it grades, and its time is taken for as many of the others.
+All grade on the public cases. `--pinned` students are also graded by `grade batch` on one core, and
+three of them by the stock kernel on the same core. The stock kernel needs half a minute a student;
+`--stock` says how many of the class it grades, and its time is taken for as many of the others.
 """
 
 import argparse
@@ -108,6 +109,37 @@ def _grade(directory: Path, way: str, students: Sequence[str]) -> Way:
         return Way(way, len(students), seconds, _read_rows(copy / "gradebook.db"))
 
 
+def measure_pinned(students: int) -> list[Row]:
+    """Grade right, wrong and empty notebooks by `grade batch` and the stock kernel, on one core."""
+    with tempfile.TemporaryDirectory(prefix="grade-nbgrader-") as folder:
+        directory = Path(folder, "course")
+        damaged = len(made.DAMAGES) + 1
+        _make_class(directory, damaged + students)
+        names = [p.name for p in (directory / "submitted").iterdir() if p.name[-1].isdigit()]
+        names.sort(key=lambda name: name[-2:])  # right, empty, wrong in turn
+        core = {min(os.sched_getaffinity(0))}
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, core)  # for what is started from here on
+        try:
+            stock = _grade(directory, "stock", names[:3])
+            for _ in range(2):  # the first run finds keys to build
+                batch = _batch(directory / "submitted", Path(folder), names)
+        finally:
+            os.sched_setaffinity(0, before)
+    return [_faster(Way("batch", len(names), batch, {}), stock, 100)]
+
+
+def _batch(submitted: Path, place: Path, students: Sequence[str]) -> float:
+    """Return the seconds that `grade batch` takes a student, its start included."""
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        for student in students:
+            shutil.copytree(submitted / student, Path(folder, "class", student))
+        command = [_script("grade"), "batch", f"{folder}/class", "-o", f"{folder}/results"]
+        begun = time.perf_counter()
+        _run([*command, "--public", "--jobs", "1"], ROOT)
+        return (time.perf_counter() - begun) / len(students)
+
+
 def _point_to_course(copy: Path) -> None:
     path = copy / ".grade-nbgrader.json"
     text = path.read_text(encoding="utf-8").splitlines()
@@ -165,8 +197,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="nbgrader in three ways")
     parser.add_argument("--students", type=int, default=30, help="in the class (default 30)")
     parser.add_argument("--stock", type=int, default=30, help="graded by the stock kernel too")
+    parser.add_argument("--pinned", type=int, default=30, help="on one core (default 30)")
     arguments = parser.parse_args()
-    for row in measure_nbgrader(arguments.students, arguments.stock):
+    rows = measure_pinned(arguments.pinned) if arguments.pinned else []
+    if arguments.students:
+        rows += measure_nbgrader(arguments.students, arguments.stock)
+    for row in rows:
         verdict = "ok" if row.measured >= row.at_least else "MISSED"
         print(
             f"{row.name:<34}{row.measured:>8.3g} {row.unit:<14} at least {row.at_least:g}  ", end=""
