@@ -14,8 +14,10 @@ from pathlib import Path
 
 from classroom import make_class
 from figures import GRADE, ROOT, Figure
+from isolation import measure_isolation
 
 from grader.course.load import load_course
+from grader.execute.isolation import Level, probe
 
 _BARE = 24  # submissions that are run bare, too
 _SMALL, _LARGE = 100, 1000
@@ -40,6 +42,7 @@ def measure_batch() -> list[Figure]:
             *_against_bare(place),
             *_by_size(place),
             *_under_kills(place),
+            *_of_isolation(),
         ]
 
 
@@ -107,6 +110,16 @@ def _under_kills(place: Path) -> list[Figure]:
     twice = len(ended) - len(whole)
     note = f"{len(kept)} results before the last run, {changed} of them changed by it"
     return [Figure(f"results lost or doubled by {_KILLS} kills", wrong + twice, "", 0, note)]
+
+
+def _of_isolation() -> list[Figure]:
+    """Time a child that is started, locked and ended, at each level that this machine has."""
+    levels = [level for level in Level if Level.PROCESS.rank < level.rank <= probe().level.rank]
+    costs = [measure_isolation(level) for level in levels]
+    return [
+        Figure(f"isolation at level {c.level}, median", c.whole, "ms", 15, "100 children")
+        for c in costs
+    ]
 
 
 def _scores(results: Path) -> dict[tuple[str, str], float]:

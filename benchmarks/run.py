@@ -21,6 +21,7 @@ from pathlib import Path
 from batch import measure_batch
 from deviation import Deviation, measure_deviations
 from figures import GRADE, ROOT, Figure
+from gradebook import measure_pinned
 from timing import time_against
 
 from grader.course.load import load_course
@@ -98,6 +99,13 @@ def _farthest(name: str, deviations: Sequence[Deviation]) -> Figure:
     return Figure(name, farthest.most, "tolerances", 0.1, note)
 
 
+def measure_beside_nbgrader() -> list[Figure]:
+    """Time `grade batch` against nbgrader's stock kernel on the same notebooks and core."""
+    (row,) = measure_pinned(30)
+    share = 1 / row.measured
+    return [Figure("grade batch / nbgrader's stock kernel", share, "x", 0.01, row.note)]
+
+
 def describe_machine() -> dict[str, str]:
     """Return what the figures were measured on."""
     return {
@@ -161,6 +169,7 @@ def main() -> int:
         ("building the key", measure_key),
         ("timing commands", lambda: measure_times(max(1, arguments.pairs))),
         ("grading classes", measure_batch),
+        ("grading beside nbgrader", measure_beside_nbgrader),
         ("comparing references and variants with the key", measure_closeness),
     ]
     with tempfile.TemporaryDirectory(prefix="grade-bench-") as cache:
