@@ -12,7 +12,6 @@ import base64
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from grader import __version__
 from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
 from grader.errors import CourseError
+from grader.files import replace_file
 
 FORMAT_VERSION = 1  # of the bundle; a change that older or newer graders misread raises it
 KEY_FOLDER = "key"
@@ -134,12 +134,7 @@ def write_files(root: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            temporary.write_bytes(data)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(path, data)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -10,8 +10,7 @@ from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
 from grader.grading import Run, Standins, run_exercise
 from grader.key.cache import Keys, load_keys
-from grader.key.secret import hidden_secret
-from grader.plan.records import HIDDEN, PUBLIC
+from grader.key.secret import split_and_secret
 from grader.records import Document, ExerciseResult
 from grader.submission import Submission
 
@@ -69,8 +68,6 @@ def open_engine(
     `on_built` hears each exercise whose key had to be built. Raises GraderError.
     """
     ids = [e.id for e in exercises]
-    if hidden:
-        keys = load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_built)
-    else:
-        keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
+    split, secret = split_and_secret(folder, hidden=hidden)
+    keys = load_keys(folder, ids, split, secret=secret, on_built=on_built)
     return Engine(folder, keys, Standins.of(folder), warm)

@@ -19,7 +19,7 @@ from grader.errors import InternalError, UsageError
 from grader.execute import isolation
 from grader.execute.answers import AnswerStatus
 from grader.execute.isolation import Isolation, Level, Wall, probe
-from grader.execute.launch import WarmProcess, require_isolation
+from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, collect
 from grader.plan.records import Call
 from grader.worker import landlock, lockdown, places, seccomp
@@ -294,13 +294,13 @@ def test_level_beyond_reach_is_refused_in_one_line(
         WarmProcess(wanted)
 
 
-def test_require_isolation_looks_at_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_looks_at_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "probe", lambda: machine_at(Level.LANDLOCK))
     warm = WarmProcess(Level.PROCESS)
     try:
-        require_isolation(warm, Level.PROCESS)
+        isolation.require(warm.isolation, Level.PROCESS)
         with pytest.raises(UsageError, match="say --isolation process"):
-            require_isolation(warm, Level.LANDLOCK)
+            isolation.require(warm.isolation, Level.LANDLOCK)
     finally:
         warm.close()
 

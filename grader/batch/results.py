@@ -7,10 +7,9 @@ file; a file without its row is written again.
 import contextlib
 import hashlib
 import json
-import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import filelock
 from grader.batch.unit import Graded
 from grader.engine import ENGINE
 from grader.errors import InternalError, UsageError
+from grader.files import replace_file
 from grader.records import ExerciseResult, result_to_json
 
 DATABASE = "results.sqlite"
@@ -100,7 +100,8 @@ class Results:
                 "notes": list(graded.notes),
                 "results": [results[exercise] for exercise in sorted(results)],
             }
-            _write(self.folder / STUDENTS / file, document)
+            text = json.dumps(document, ensure_ascii=False) + "\n"
+            replace_file(self.folder / STUDENTS / file, text.encode())
             with self._database:
                 self._database.execute(
                     "INSERT OR REPLACE INTO students VALUES (?, ?, ?)",
@@ -155,13 +156,6 @@ def _row(graded: Graded, exercise: str) -> tuple[Any, ...]:
     remarks = json.dumps(graded.remarks[exercise])
     keyed = (graded.student, exercise, graded.digests[exercise], result.status.value)
     return (*keyed, result.score, result.max_score, exercise in graded.absent, remarks, text)
-
-
-def _write(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all."""
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(beside, path)
 
 
 @contextlib.contextmanager

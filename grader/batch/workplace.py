@@ -12,9 +12,8 @@ from grader.engine import Engine, open_engine
 from grader.errors import InternalError
 from grader.execute.isolation import Level
 from grader.execute.launch import WarmProcess
-from grader.key.cache import PUBLIC_SECRET, Keys, build_missing_pairs, load_keys
-from grader.key.secret import hidden_secret
-from grader.plan.records import HIDDEN, PUBLIC
+from grader.key.cache import Keys, build_missing_pairs, load_keys
+from grader.key.secret import split_and_secret
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ def prepare_keys(
         expect(1)
         advance(f"{what} of {exercise}")
 
-    secret = hidden_secret(folder) if hidden else PUBLIC_SECRET
-    split = HIDDEN if hidden else PUBLIC
+    split, secret = split_and_secret(folder, hidden=hidden)
     ids = [exercise.id for exercise in exercises]
     keys = load_keys(folder, ids, split, secret=secret, on_built=partial(built, "answer key"))
     build_missing_pairs(folder, keys, split, secret, partial(built, "pairs"))

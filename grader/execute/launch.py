@@ -91,11 +91,6 @@ class WarmProcess:
         self._server.close()
 
 
-def require_isolation(warm: WarmProcess, at_least: Level) -> None:
-    """Raise UsageError where submissions would be less isolated than `at_least`."""
-    isolation.require(warm.isolation, at_least)
-
-
 def bare_environment() -> dict[str, str]:
     """Return the environment of a worker: nothing of the user's."""
     kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES}

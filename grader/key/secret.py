@@ -8,6 +8,8 @@ import platformdirs
 
 from grader.course.load import CourseFolder
 from grader.errors import InternalError
+from grader.key.cache import PUBLIC_SECRET
+from grader.plan.records import HIDDEN, PUBLIC
 
 
 def hidden_secret(folder: CourseFolder) -> bytes:
@@ -20,6 +22,11 @@ def hidden_secret(folder: CourseFolder) -> bytes:
         return _new_secret(path)
     except OSError as error:
         raise InternalError(f"the secret of the hidden cases, {path}: {error.strerror}") from None
+
+
+def split_and_secret(folder: CourseFolder, *, hidden: bool) -> tuple[str, bytes]:
+    """Return the split to grade on and what its cases are drawn from."""
+    return (HIDDEN, hidden_secret(folder)) if hidden else (PUBLIC, PUBLIC_SECRET)
 
 
 def _new_secret(path: Path) -> bytes:

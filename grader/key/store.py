@@ -7,7 +7,6 @@ exercise3.public.key.safetensors     what the reference returned
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ import safetensors.numpy
 
 from grader.compare.signature import Suspects
 from grader.execute.answers import Answer, header_of, load_tensors, parse_answer
+from grader.files import replace_file
 from grader.key.bugs import BugBook, bugs_from_json, bugs_to_json, pack_suspects, unpack_suspects
 from grader.plan.records import Array, Call, DrawnCase, Plan
 from grader.worker.wire import Violation
@@ -75,9 +75,9 @@ def write_key(folder: Path, key: AnswerKey) -> None:
     sums = []
     for part, data in zip(_PARTS, contents, strict=True):
         name = f"{plan.exercise}.{plan.split}.{part}"
-        _replace_file(folder / name, data)
+        replace_file(folder / name, data)
         sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
-    _replace_file(folder / f"{plan.exercise}.{plan.split}.{_SUMS}", "".join(sums).encode())
+    replace_file(folder / f"{plan.exercise}.{plan.split}.{_SUMS}", "".join(sums).encode())
 
 
 def read_key(folder: Path, exercise: str, split: str) -> AnswerKey:
@@ -102,7 +102,7 @@ def read_key(folder: Path, exercise: str, split: str) -> AnswerKey:
 
 def write_pairs(folder: Path, exercise: str, split: str, pairs: dict[str, Suspects]) -> None:
     """Write the signatures of two bugs at once."""
-    _replace_file(folder / f"{exercise}.{split}.{PAIRS}", pack_suspects(pairs))
+    replace_file(folder / f"{exercise}.{split}.{PAIRS}", pack_suspects(pairs))
 
 
 def read_pairs(folder: Path, exercise: str, split: str) -> dict[str, Suspects]:
@@ -137,13 +137,3 @@ def _rebuild(described: bytes, cases: bytes, values: bytes, suspects: bytes) -> 
     key = AnswerKey(plan, answers, book, unpack_suspects(suspects))
     key.__dict__["payload"] = cases  # as they were read; the same bytes go to every worker
     return key
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
