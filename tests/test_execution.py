@@ -5,6 +5,7 @@ import os
 import struct
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,54 @@ def test_session_starts_each_submission_afresh(warm: WarmProcess, folder: Course
     first = GOOD.replace("import torch\n", "import torch\ntorch.ones = None\n")
     assert run(warm, folder, first, [call("1", "good")]).answers["1"].status is AnswerStatus.RAISED
     assert run(warm, folder, GOOD, [call("1", "good")]).answers["1"].status is AnswerStatus.OK
+
+
+DRAWS = """
+import torch
+
+def draw():
+    return torch.nn.Linear(3, 3).weight @ torch.rand(3) + torch.finfo(torch.ones(1).dtype).bits
+"""
+
+
+def test_child_after_many_answers_as_the_first(folder: CourseFolder) -> None:
+    warm = WarmProcess()
+    try:
+        runs = [run(warm, folder, DRAWS, [call("1", "draw")]).answers["1"] for _ in range(18)]
+    finally:
+        warm.close()
+    assert {answer.tensors["output/output"].tobytes() for answer in runs} == {
+        runs[0].tensors["output/output"].tobytes()
+    }
+
+
+LINEAR = """
+from torch import nn
+
+class Linear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2, bias=False)
+
+    def forward(self, x):
+        return self.inner(x)
+"""
+
+
+def test_gradients_of_one_module_do_not_add_up(warm: WarmProcess, folder: CourseFolder) -> None:
+    role = {"name": "w", "shape": [2, 2], "kind": "linear", "aliases": []}
+    forward = Call(
+        "1", "Linear", "module", "case", "forward", [], {}, [{"tensor": "x"}], ["output"],
+        [role], {"w": "w"},
+    )  # fmt: skip
+    gradient = replace(forward, action="gradient", cotangents=["x"])
+    calls = [forward, *(replace(gradient, id=name) for name in "23")]
+    payload = safetensors.numpy.save({"x": np.ones((1, 2)), "w": np.eye(2)})
+    job = Job("mine", [("mine.py", LINEAR)], False, {}, {}, [])
+    answers = collect(warm, job, calls, payload, folder.course.limits).answers
+    assert answers["1"].tensors["output/output"].tolist() == [[1, 1]]
+    assert answers["2"].tensors["grad/w"].tolist() == [[1, 1], [1, 1]]
+    assert answers["3"].tensors["grad/w"].tolist() == [[1, 1], [1, 1]]
 
 
 def test_session_refuses_an_answer_that_is_too_large(

@@ -93,7 +93,7 @@ class Info(_Claim):
 class _Header(_Claim):
     call: Short
     status: AnswerStatus = Field(strict=False)
-    info: Info = Info()
+    info: Info = Field(default_factory=Info)
     error: StudentError | None = None
 
 

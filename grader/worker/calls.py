@@ -21,6 +21,8 @@ from grader.worker.record import Recorder
 
 Call = dict[str, Any]
 Tensors = dict[str, Tensor]
+Built = tuple[Callable[..., Any], nn.Module | None, list[Bond]]
+_BUILT_FROM = ("target", "kind", "construct", "options", "roles", "parameters")
 Recipes = dict[Hashable, list[Bond] | Unbound]  # how modules of one look are bound, if they are
 _SEED = 20170612  # any fixed number: a call draws the same masks on every run
 _DTYPES = (
@@ -28,6 +30,7 @@ _DTYPES = (
     torch.int8, torch.uint8, torch.bool,
 )  # fmt: skip
 _LISTED = 64  # names of parameters that an answer lists
+_OF_ANY_MODULE = frozenset(vars(nn.Module()))  # where torch itself keeps what is registered
 
 
 class Answer:
@@ -66,6 +69,7 @@ class Runner:
         self.recipes: Recipes = {}
         self.constructs: dict[str, list[Call]] = {}
         self.forbidden: dict[str, Any] = {}
+        self.last: tuple[Call, Built | None] = {}, None  # the last forward call, what it called
 
     def announce(self, calls: Sequence[Call], forbidden: Sequence[str]) -> None:
         """Tell the calls to come, from which parameter layouts are learnt, and forbidden names."""
@@ -94,7 +98,8 @@ class Runner:
     # ---- actions ----------------------------------------------------------------------------
 
     def _forward(self, call: Call, answer: Answer) -> None:
-        function, module, _ = self._build(call)
+        built = self._build(call)
+        function, module, _ = built
         inputs = self._inputs(call["inputs"], strided=call["strided"])
         kept = list(inputs)
         returned = function(*inputs)
@@ -104,9 +109,13 @@ class Runner:
         self._collect(call, returned, answer)
         if module is not None and self.audits:
             self._audit(call, module, answer)
+        self.last = call, built
 
     def _gradient(self, call: Call, answer: Answer) -> None:
-        function, module, bonds = self._build(call)
+        (before, built), self.last = self.last, ({}, None)
+        # half of the time is building; a module is there to be called more than once
+        alike = all(before.get(part) == call[part] for part in _BUILT_FROM)
+        function, module, bonds = built if built and alike else self._build(call)
         leaves: list[Any] = []
         inputs: list[Any] = []
         for value in self._inputs(call["inputs"]):
@@ -170,9 +179,10 @@ class Runner:
                 raise TypeError(f"in training mode the {name} has another shape than in evaluation")
             samples = output.double().unflatten(0, (repeats, -1))
             mean = samples.mean(0)
+            squares = (samples - mean).square_()
             answer.tensors[f"mean/{name}"] = mean
-            answer.tensors[f"second/{name}"] = ((samples - mean) ** 2).mean(0)
-            answer.tensors[f"fourth/{name}"] = ((samples - mean) ** 4).mean(0)
+            answer.tensors[f"second/{name}"] = squares.mean(0)
+            answer.tensors[f"fourth/{name}"] = squares.square_().mean(0)
 
     def _fit(self, call: Call, answer: Answer) -> None:
         function, module, _ = self._build(call)
@@ -215,13 +225,13 @@ class Runner:
 
     # ---- parts ------------------------------------------------------------------------------
 
-    def _build(self, call: Call) -> tuple[Callable[..., Any], nn.Module | None, list[Bond]]:
+    def _build(self, call: Call) -> Built:
         """Return what to call, its module (None for a function) and the parameters' bonds."""
         target = self.namespace[call["target"]]
         if call["kind"] == "function":
             return (lambda *inputs: target(*inputs, **call["options"])), None, []
         module, given = self._construct(target, call)
-        if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
+        if _is_lazy(module):
             with torch.no_grad():
                 module(*self._inputs(call["inputs"]))  # a lazy layer gets its sizes here
         bonds: list[Bond] = []
@@ -429,21 +439,25 @@ def _untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]
     return [
         {"name": name, "roles": roles.get(id(p), [])}
         for name, p in module.named_parameters()
-        if p.grad is None or not bool((p.grad != 0).any())
+        if p.grad is None or not bool(p.grad.any())
     ][:_LISTED]
+
+
+def _is_lazy(module: nn.Module) -> bool:
+    """Whether a parameter has yet to get its shape, from the first input."""
+    parameters = (p for part in module.modules() for p in part._parameters.values())
+    return any(isinstance(p, UninitializedParameter) for p in parameters)
 
 
 def _loose(module: nn.Module) -> list[list[str]]:
     """Tensors and modules that hang on the module without being registered."""
-    found: list[list[str]] = []
-    own = {"_parameters", "_buffers", "_modules"}
-    for path, part in module.named_modules():
-        for name, value in vars(part).items():
-            if name in own or name.startswith("_forward") or name.startswith("_backward"):
-                continue
-            for what in _hidden_in(value, 0):
-                found.append([f"{path}.{name}".lstrip("."), what])
-    return found
+    return [
+        [f"{path}.{name}".lstrip("."), what]
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if name not in _OF_ANY_MODULE
+        for what in _hidden_in(value, 0)
+    ]
 
 
 def _hidden_in(value: Any, depth: int) -> list[str]:

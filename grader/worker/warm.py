@@ -21,14 +21,15 @@ from typing import Any
 
 import torch
 
-from grader.worker import harness, pages, strays
+from grader.worker import harness, pages, rehearsal, strays
 from grader.worker.lockdown import Rules, become, lock_down
 
 _MESSAGE = 1 << 16
 _GRACE = 0.5  # seconds that a child whose answers ended may take to be gone by itself
 _LOOK = 0.1  # seconds between two looks at a child's threads
 _LOCKED = b"locked"
-_MANY = 16  # children from which on it pays to gather memory, some 50 ms
+_MANY = 16  # children from which on it pays to prepare for many, some 150 ms
+_SELDOM = (20_000, 20, 100)  # objects between two collections: a child's life is short
 
 
 class Warm:
@@ -65,6 +66,8 @@ class Warm:
     def _start(self, limits: dict[str, float], descriptors: list[int]) -> dict[str, Any]:
         self.begun += 1
         if self.begun == _MANY:
+            rehearsal.rehearse()
+            _freeze()
             pages.gather()
         # where nothing can be written, one empty folder does for all
         folder = self.home if self.rules.ruleset else tempfile.mkdtemp(dir=self.home)
@@ -136,6 +139,12 @@ class Warm:
         }
 
 
+def _freeze() -> None:
+    """Keep what there is out of a child's collections, which would write to the shared pages."""
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> None:
     """Serve the socket that is standard input until it closes.
 
@@ -149,11 +158,13 @@ def main() -> None:
     if user:
         become(int(user))
     warm = Warm(control, level)
-    gc.collect()
-    gc.freeze()  # so that a child's collections leave the shared pages alone
+    _freeze()
+    gc.set_threshold(*_SELDOM)
     control.send(b'{"ready": true}')
     try:
         warm.serve()
+    except BaseException:  # noqa: BLE001 - the parent reads its last line
+        traceback.print_exc()
     finally:
         warm.close()
         os._exit(0)  # taking torch apart in order takes long, and nobody waits for it

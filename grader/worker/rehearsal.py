@@ -1,0 +1,76 @@
+"""Makes calls of a small module, so that every child is forked from a process that has made some.
+
+What torch and Python prepare on first use, each child would otherwise prepare anew.
+"""
+
+from typing import Any
+
+import torch
+from safetensors.numpy import save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from grader.worker.calls import Runner
+
+_TIMES = 8  # Python adapts a function to its arguments after so many calls
+_SIZE = 4
+_SHAPES = {"x": (2, 3, _SIZE), "linear.weight": (_SIZE, _SIZE), "linear.bias": (_SIZE,)}
+
+
+class _Sample(nn.Module):
+    """A bit of each layer that the components of a transformer are made of."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size, size)
+        self.norm = nn.LayerNorm(size)
+        self.table = nn.Embedding(size, size)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        places = torch.arange(x.size(1), device=x.device)
+        hidden = self.norm(torch.relu(self.linear(x)) + self.table(places))
+        scores = hidden @ hidden.transpose(-2, -1) / x.size(-1) ** 0.5
+        mixed = torch.softmax(scores, dim=-1) @ hidden
+        fused = functional.scaled_dot_product_attention(hidden, hidden, hidden)
+        joined = torch.cat([functional.gelu(mixed), torch.tanh(fused)], dim=-1)
+        return torch.log_softmax(self.dropout(joined), dim=-1)
+
+
+def rehearse() -> None:
+    """Make calls of each usual kind some times over; torch's settings are as before."""
+    dtype = torch.get_default_dtype()
+    tensors = {name: torch.ones(shape, dtype=torch.float64) for name, shape in _SHAPES.items()}
+    tensors["cotangent"] = torch.ones(2, 3, 2 * _SIZE, dtype=torch.float64)
+    calls = [_call(action) for action in ("forward", "gradient", "device", "train")]
+    for _ in range(_TIMES):
+        runner = Runner({"Sample": _Sample}, tensors, torch.float64, 1 << 20)
+        runner.announce(calls, [])
+        for call in calls:
+            save({name: value.numpy() for name, value in runner.make(call).tensors.items()})
+    torch.set_default_dtype(dtype)
+
+
+def _call(action: str) -> dict[str, Any]:
+    roles = [
+        {"name": name, "shape": shape, "kind": kind, "aliases": ()}
+        for name, shape, kind in (
+            ("linear.weight", _SHAPES["linear.weight"], "linear"),
+            ("linear.bias", _SHAPES["linear.bias"], "bias"),
+        )
+    ]
+    return {
+        "action": action,
+        "target": "Sample",
+        "kind": "module",
+        "construct": [{"value": _SIZE}],
+        "options": {},
+        "inputs": [{"tensor": "x"}],
+        "outputs": ["output"],
+        "roles": roles,
+        "parameters": {role["name"]: role["name"] for role in roles},
+        "cotangents": ["cotangent"],
+        "strided": False,
+        "watch": False,
+        "extra": {"repeats": 2},
+    }
