@@ -35,7 +35,7 @@ class Source:
         """Return a line of the parent's own copy, "" where there is none."""
         for unit, text in self.units:
             if unit == label:
-                lines = text.splitlines()
+                lines = text.split("\n")  # as Python counts them: a form feed ends none
                 return lines[number - 1] if 0 < number <= len(lines) else ""
         return ""
 

@@ -227,6 +227,31 @@ def test_read_entry_refuses_links_and_bombs(tmp_path: Path, folder: CourseFolder
     assert notes == (told["exercise1"],)
 
 
+def test_read_entry_refuses_many_archives_before_it_unpacks_them(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    (tmp_path / "ada").mkdir()
+    for number in range(9):
+        (tmp_path / "ada" / f"{number}.zip").write_text("no zip")
+    assert read(tmp_path / "ada", folder)[1] == (
+        "ada holds more than 8 archives: hand in the files themselves",
+    )
+    parts = tuple(Part(tmp_path / "ada" / f"{n}.zip", f"{n}.zip") for n in range(9))
+    assert read_entry(Entry("ada", parts), folder.course).notes == (
+        *(f"{n}.zip is no zip archive: make a zip of the files" for n in range(8)),
+        "8.zip stands among more than 8 archives: hand in the files themselves",
+    )
+
+
+def test_read_entry_tells_of_work_under_other_names(tmp_path: Path, folder: CourseFolder) -> None:
+    for name in ("ada", "bob"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "ada" / "homework.py").write_text("x = 1")
+    said = "no exercise's file was handed in, but {}: give files the names of the stubs"
+    assert read(tmp_path / "ada", folder)[1] == (said.format("homework.py"),)
+    assert read(tmp_path / "bob", folder)[1] == (said.format("no .py file or notebook"),)
+
+
 def test_read_entry_does_not_follow_a_linked_folder(tmp_path: Path, folder: CourseFolder) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "work").symlink_to(ROOT / "solutions", target_is_directory=True)
@@ -369,6 +394,17 @@ def test_batch_reports_a_place_that_cannot_be_written(
     (tmp_path / "file").write_text("")
     with pytest.raises(InternalError, match="results cannot be kept in"):
         batch(statistics, three, tmp_path / "file" / "results")
+
+
+def test_batch_reports_a_database_of_something_else(
+    three: Path, tmp_path: Path, statistics: CourseFolder
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as database:
+        database.executescript(
+            "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT); CREATE TABLE results (x)"
+        )
+    with pytest.raises(InternalError, match=r"results cannot be kept in .*: no such column"):
+        batch(statistics, three, tmp_path)
 
 
 def test_batch_reports_a_full_disk_and_goes_on_later(

@@ -571,6 +571,11 @@ def test_error_shows_the_students_own_line(grade_text: GradeText) -> None:
     assert "harness" not in message
 
 
+def test_error_shows_the_line_that_python_counts(grade_text: GradeText) -> None:
+    message = message_of("'\x0c \x1c \u2028'\n1 / 0  # \x1b[31m\u202e", grade_text)
+    assert message.endswith(f"at {FILE}, line 14: 1 / 0 # [31m")
+
+
 def test_error_of_a_wrong_call_names_no_frame_of_the_grader(grade_text: GradeText) -> None:
     text = edited(RIGHT, (SELF, "def self_attention():\n"))
     message = find_check(grade_text({"exercise1": text}), "self_attention/shape").message
