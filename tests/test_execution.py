@@ -572,7 +572,8 @@ def test_error_shows_the_students_own_line(grade_text: GradeText) -> None:
 
 
 def test_error_shows_the_line_that_python_counts(grade_text: GradeText) -> None:
-    message = message_of("'\x0c \x1c \u2028'\n1 / 0  # \x1b[31m\u202e", grade_text)
+    text = "# \x0c \x1c \u2028\n" + with_body("1 / 0  # \x1b[31m\u202e")
+    message = find_check(grade_text({"exercise1": text}), "self_attention/shape").message
     assert message.endswith(f"at {FILE}, line 14: 1 / 0 # [31m")
 
 
