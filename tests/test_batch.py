@@ -510,6 +510,19 @@ def test_pool_gives_up_what_vanishes_twice(tmp_path: Path) -> None:
     assert sorted(d for d in done if isinstance(d, int)) == [0, 1, 4, 25, 36, 49]
 
 
+def test_pool_imports_nothing_from_the_folder_that_it_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stands among the submissions does not run one that is called pickle.py."""
+    (tmp_path / "pickle.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.chdir(tmp_path)
+    pool: Pool[int, int] = Pool(partial(_fragile, tmp_path / "log"), 1)
+    try:
+        assert list(pool.map([6])) == [36]
+    finally:
+        pool.close()
+
+
 @contextmanager
 def _unready() -> Iterator[Any]:
     raise UsageError("nothing to work with")

@@ -15,7 +15,7 @@ _SYSTEM = (
 )  # fmt: skip
 _SITES = ("site-packages", "dist-packages")
 DEVICES = ("/dev/null",)  # may be written, too
-_SOURCES = ("/dev/urandom", "/dev/random", "/dev/zero")
+_SOURCES = ("/dev/urandom", "/dev/random")
 
 
 def readable() -> list[str]:
