@@ -94,7 +94,10 @@ def submission_of(
 
 
 def _openers(folder: Path) -> dict[str, Opener]:
-    return {path.name: partial(read_regular, path) for path in folder.iterdir()}
+    try:
+        return {path.name: partial(read_regular, path) for path in folder.iterdir()}
+    except PermissionError:  # a file in it may be open to us all the same
+        return {}
 
 
 def _exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
@@ -193,7 +196,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     except IsADirectoryError:
         raise Refused("is a folder, not a file", "put the file itself in its place") from None
     except OSError as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # which is not refused itself, as Path.is_dir may be
             raise Refused("is a folder, not a file", "put the file in its place") from None
         raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
     try:

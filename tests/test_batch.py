@@ -258,6 +258,21 @@ def test_read_entry_does_not_follow_a_linked_folder(tmp_path: Path, folder: Cour
     assert read(tmp_path / "ada", folder)[0]["exercise1"] == f"{ATTENTION} is not there"
 
 
+@pytest.mark.skipif(not os.geteuid(), reason="nothing is closed to root")
+def test_read_entry_tells_what_is_closed(tmp_path: Path, folder: CourseFolder) -> None:
+    for name, mode in (("ada", 0o644), ("bob", 0o311)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ATTENTION).write_text("x = 1")
+        (tmp_path / name).chmod(mode)
+    said = "cannot be read (Permission denied)"
+    assert read(tmp_path / "ada", folder)[0]["exercise1"] == f"{ATTENTION} {said}"
+    assert read(tmp_path / "bob", folder)[1] == (f"bob {said}: check its permissions",)
+    tmp_path.chmod(0o600)
+    with pytest.raises(UsageError, match="cannot be read: Permission denied"):
+        find_entries(tmp_path, folder.course)
+    tmp_path.chmod(0o700)
+
+
 def test_read_entry_refuses_what_changes_meanwhile(
     tmp_path: Path, folder: CourseFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from support import (
     target_checks,
 )
 
+from grader import grading
 from grader.course.load import CourseFolder
 from grader.course.models import Limits
 from grader.execute.answers import AnswerStatus, load_tensors, parse_answer, parse_greeting
@@ -549,6 +550,22 @@ def test_endless_output_fails_its_target(grade_text: GradeText) -> None:
     check = find_check(result, "self_attention/shape")
     assert check.status is Status.FAILED
     assert "printed without end" in check.message
+
+
+def test_every_round_of_calls_ends_at_one_time(
+    grade_text: GradeText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What drips in float64 does not get its seconds again in float32."""
+    ends = []
+
+    def noted(*given: Any, end: float) -> Any:
+        ends.append(end)
+        return collect(*given, end=end)
+
+    monkeypatch.setattr(grading, "collect", noted)
+    grade_text({"exercise1": with_body("raise RuntimeError('in float64')")})
+    assert len(ends) == 2
+    assert len(set(ends)) == 1
 
 
 # ---- errors of the submission ------------------------------------------------------------------

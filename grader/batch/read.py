@@ -97,8 +97,9 @@ def _walk(folder: Path) -> dict[str, Opener]:
     """Return the sources below a folder, and those in the zips that lie in it."""
     files: dict[str, Opener] = {}
     archives: list[Path] = []
+    closed: list[OSError] = []
     visited = 0
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=closed.append):
         here = Path(place)
         depth = len(here.relative_to(folder).parts)
         folders[:] = sorted(f for f in folders if depth < _DEPTH and not _is_litter(f))
@@ -109,8 +110,10 @@ def _walk(folder: Path) -> dict[str, Opener]:
             path = here / name
             if path.suffix.lower() in SUFFIXES:
                 files[path.relative_to(folder).as_posix()] = partial(read_regular, path)
-            elif _is_archive(path) and not path.is_symlink():
+            elif _is_archive(path) and not os.path.islink(path):
                 archives.append(path)
+    if closed and not files and not archives:
+        raise Refused(f"cannot be read ({closed[0].strerror})", "check its permissions")
     if not files and len(archives) > _ARCHIVES:
         raise Refused(f"holds more than {_ARCHIVES} archives", "hand in the files themselves")
     for path in archives if not files else []:
