@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes, point_to_hint
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
@@ -54,6 +56,7 @@ class Run:
     answers32: Mapping[str, Answer] = field(default_factory=dict)
 
 
+@np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
 def run_exercise(
     folder: CourseFolder,
     exercise: Exercise,
