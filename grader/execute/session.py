@@ -134,6 +134,11 @@ class Interview:
         return min(time.monotonic() + self._limits.case_seconds, self._end)
 
 
+def _signal_name(number: int) -> str:
+    named = {one.value: one.name for one in signal.Signals}
+    return named.get(number, f"signal {number}")  # those for real time have no names
+
+
 def _heard(answer: Answer, call: Mapping[str, Any], job: Job) -> Answer:
     """Hold an answer's words to what the parent knows; raises Violation.
 
@@ -220,6 +225,5 @@ class _Run:
         if isinstance(problem, Violation):
             return Answer(AnswerStatus.REFUSED, reason=str(problem))
         if death.signal:
-            name = signal.Signals(death.signal).name
-            return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({name})")
+            return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({_signal_name(death.signal)})")
         return Answer(AnswerStatus.CRASHED, reason="it left without an answer")
