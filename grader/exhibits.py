@@ -152,6 +152,8 @@ def make_panel(title: str, expected: Array, actual: Array | None) -> Panel:
 
 
 def _cut(values: Array) -> Array:
+    if not values.size:
+        return np.zeros((0, 0))
     while values.ndim > 2:
         values = values[0]
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)

@@ -1,7 +1,10 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes, point_to_hint
@@ -53,6 +56,7 @@ class Run:
     answers32: Mapping[str, Answer] = field(default_factory=dict)
 
 
+@np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
 def run_exercise(
     folder: CourseFolder,
     exercise: Exercise,
@@ -77,7 +81,8 @@ def run_exercise(
     diagnoses: list[Diagnosis] = []
     notes = [*source.notes]
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    runs = {job: _collect(warm, jobs[job], key, folder, job) for job in jobs}
+    end = time.monotonic() + folder.course.limits.submission_seconds
+    runs = {job: _collect(warm, jobs[job], key, folder, job, end) for job in jobs}
     answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
     answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
     for target in exercise.targets:
@@ -99,7 +104,7 @@ def run_exercise(
         notes += note_uncompared(evidence)
         found = diagnose(evidence, results, key.suspects, pairs)
         checks += point_to_hint(results) if found else results
-        found = found or _locate(evidence, results, warm, job)
+        found = found or _locate(evidence, results, warm, job, end)
         diagnoses += [found] if found else []
     checks = name_causes(checks, lambda name: exercise.target(name).uses)
     hidden = key.plan.split != PUBLIC
@@ -141,21 +146,25 @@ def job_of(
 
 
 def _collect(
-    warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, kind: str
+    warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, kind: str, end: float
 ) -> tuple[Collected, Collected]:
     """Make the calls of one kind, and again in float32 those of targets that may insist on it."""
     limits = folder.course.limits
     calls = [call for call in key.plan.calls if call.earlier == kind]
-    first = collect(warm, job, calls, key.payload, limits, "float64")
+    first = collect(warm, job, calls, key.payload, limits, "float64", end=end)
     retried = calls_to_retry(key, first.answers)
     again = [call for call in retried if call.earlier == kind]
     if not again:
         return first, Collected()
-    return first, collect(warm, job, again, key.payload, limits, "float32")
+    return first, collect(warm, job, again, key.payload, limits, "float32", end=end)
 
 
 def _locate(
-    evidence: Evidence, results: Sequence[CheckResult], warm: WarmProcess, job: Job
+    evidence: Evidence,
+    results: Sequence[CheckResult],
+    warm: WarmProcess,
+    job: Job,
+    end: float,
 ) -> Diagnosis | None:
     """For what no known bug explains: run once more, and find the first step that went wrong."""
     call = first_wrong_call(evidence)
@@ -164,7 +173,7 @@ def _locate(
         return None
     record = replace(call, action="record", watch=False)
     limits = evidence.course.limits
-    answers = collect(warm, job, [record], evidence.key.payload, limits).answers
+    answers = collect(warm, job, [record], evidence.key.payload, limits, end=end).answers
     progress = find_progress(evidence, call, answers[call.id])
     return located(evidence, progress) if progress else None
 

@@ -101,11 +101,11 @@ def neutralize_magics(cell: str) -> str:
         first, _, rest = cell.lstrip().partition("\n")
         word = first[2:].split(maxsplit=1)[0] if first[2:].split() else ""
         if word not in ("time", "timeit", "capture", "prun", "check"):
-            return "\n".join(f"# {line}" for line in cell.splitlines())
+            return "\n".join(f"# {line}" for line in cell.split("\n"))
         cell = f"# {first}\n{rest}"
     if parse(cell) is not None:
         return cell
-    return "\n".join(_neutral_line(line) for line in cell.splitlines())
+    return "\n".join(_neutral_line(line) for line in cell.split("\n"))
 
 
 def without_checks(cell: str) -> str:
@@ -116,7 +116,7 @@ def without_checks(cell: str) -> str:
     if tree is None:
         return cell
     nodes = tree.body
-    lines = cell.splitlines()
+    lines = cell.split("\n")  # as Python counts them
     for at, node in enumerate(nodes):
         if _calls_grader(node) and node.end_lineno is not None:
             first, last = node.lineno - 1, node.end_lineno

@@ -35,7 +35,7 @@ class Source:
         """Return a line of the parent's own copy, "" where there is none."""
         for unit, text in self.units:
             if unit == label:
-                lines = text.splitlines()
+                lines = text.split("\n")  # as Python counts them: a form feed ends none
                 return lines[number - 1] if 0 < number <= len(lines) else ""
         return ""
 
@@ -94,7 +94,10 @@ def submission_of(
 
 
 def _openers(folder: Path) -> dict[str, Opener]:
-    return {path.name: partial(read_regular, path) for path in folder.iterdir()}
+    try:
+        return {path.name: partial(read_regular, path) for path in folder.iterdir()}
+    except PermissionError:  # a file in it may be open to us all the same
+        return {}
 
 
 def _exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
@@ -193,7 +196,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     except IsADirectoryError:
         raise Refused("is a folder, not a file", "put the file itself in its place") from None
     except OSError as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # which is not refused itself, as Path.is_dir may be
             raise Refused("is a folder, not a file", "put the file in its place") from None
         raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
     try:

@@ -227,10 +227,50 @@ def test_read_entry_refuses_links_and_bombs(tmp_path: Path, folder: CourseFolder
     assert notes == (told["exercise1"],)
 
 
+def test_read_entry_refuses_many_archives_before_it_unpacks_them(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    (tmp_path / "ada").mkdir()
+    for number in range(9):
+        (tmp_path / "ada" / f"{number}.zip").write_text("no zip")
+    assert read(tmp_path / "ada", folder)[1] == (
+        "ada holds more than 8 archives: hand in the files themselves",
+    )
+    parts = tuple(Part(tmp_path / "ada" / f"{n}.zip", f"{n}.zip") for n in range(9))
+    assert read_entry(Entry("ada", parts), folder.course).notes == (
+        *(f"{n}.zip is no zip archive: make a zip of the files" for n in range(8)),
+        "8.zip stands among more than 8 archives: hand in the files themselves",
+    )
+
+
+def test_read_entry_tells_of_work_under_other_names(tmp_path: Path, folder: CourseFolder) -> None:
+    for name in ("ada", "bob"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "ada" / "homework.py").write_text("x = 1")
+    said = "no exercise's file was handed in, but {}: give files the names of the stubs"
+    assert read(tmp_path / "ada", folder)[1] == (said.format("homework.py"),)
+    assert read(tmp_path / "bob", folder)[1] == (said.format("no .py file or notebook"),)
+
+
 def test_read_entry_does_not_follow_a_linked_folder(tmp_path: Path, folder: CourseFolder) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "work").symlink_to(ROOT / "solutions", target_is_directory=True)
     assert read(tmp_path / "ada", folder)[0]["exercise1"] == f"{ATTENTION} is not there"
+
+
+@pytest.mark.skipif(not os.geteuid(), reason="nothing is closed to root")
+def test_read_entry_tells_what_is_closed(tmp_path: Path, folder: CourseFolder) -> None:
+    for name, mode in (("ada", 0o644), ("bob", 0o311)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ATTENTION).write_text("x = 1")
+        (tmp_path / name).chmod(mode)
+    said = "cannot be read (Permission denied)"
+    assert read(tmp_path / "ada", folder)[0]["exercise1"] == f"{ATTENTION} {said}"
+    assert read(tmp_path / "bob", folder)[1] == (f"bob {said}: check its permissions",)
+    tmp_path.chmod(0o600)
+    with pytest.raises(UsageError, match="cannot be read: Permission denied"):
+        find_entries(tmp_path, folder.course)
+    tmp_path.chmod(0o700)
 
 
 def test_read_entry_refuses_what_changes_meanwhile(
@@ -371,6 +411,17 @@ def test_batch_reports_a_place_that_cannot_be_written(
         batch(statistics, three, tmp_path / "file" / "results")
 
 
+def test_batch_reports_a_database_of_something_else(
+    three: Path, tmp_path: Path, statistics: CourseFolder
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as database:
+        database.executescript(
+            "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT); CREATE TABLE results (x)"
+        )
+    with pytest.raises(InternalError, match=r"results cannot be kept in .*: no such column"):
+        batch(statistics, three, tmp_path)
+
+
 def test_batch_reports_a_full_disk_and_goes_on_later(
     three: Path, tmp_path: Path, statistics: CourseFolder
 ) -> None:
@@ -472,6 +523,19 @@ def test_pool_gives_up_what_vanishes_twice(tmp_path: Path) -> None:
     lost = {d.unit: d.reason for d in done if isinstance(d, Lost)}
     assert lost == {3: "the process that graded it vanished", 4: "ValueError('four')"}
     assert sorted(d for d in done if isinstance(d, int)) == [0, 1, 4, 25, 36, 49]
+
+
+def test_pool_imports_nothing_from_the_folder_that_it_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stands among the submissions does not run one that is called pickle.py."""
+    (tmp_path / "pickle.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.chdir(tmp_path)
+    pool: Pool[int, int] = Pool(partial(_fragile, tmp_path / "log"), 1)
+    try:
+        assert list(pool.map([6])) == [36]
+    finally:
+        pool.close()
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from support import (
     target_checks,
 )
 
+from grader import grading
 from grader.course.load import CourseFolder
 from grader.course.models import Limits
 from grader.execute.answers import AnswerStatus, load_tensors, parse_answer, parse_greeting
@@ -600,6 +601,22 @@ def test_endless_output_fails_its_target(grade_text: GradeText) -> None:
     assert "printed without end" in check.message
 
 
+def test_every_round_of_calls_ends_at_one_time(
+    grade_text: GradeText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What drips in float64 does not get its seconds again in float32."""
+    ends = []
+
+    def noted(*given: Any, end: float) -> Any:
+        ends.append(end)
+        return collect(*given, end=end)
+
+    monkeypatch.setattr(grading, "collect", noted)
+    grade_text({"exercise1": with_body("raise RuntimeError('in float64')")})
+    assert len(ends) == 2
+    assert len(set(ends)) == 1
+
+
 # ---- errors of the submission ------------------------------------------------------------------
 
 
@@ -618,6 +635,12 @@ def test_error_shows_the_students_own_line(grade_text: GradeText) -> None:
     assert message.endswith(f"at {FILE}, line 14: torch.bmm(x, 3)")
     assert "calls.py" not in message
     assert "harness" not in message
+
+
+def test_error_shows_the_line_that_python_counts(grade_text: GradeText) -> None:
+    text = "# \x0c \x1c \u2028\n" + with_body("1 / 0  # \x1b[31m\u202e")
+    message = find_check(grade_text({"exercise1": text}), "self_attention/shape").message
+    assert message.endswith(f"at {FILE}, line 14: 1 / 0 # [31m")
 
 
 def test_error_of_a_wrong_call_names_no_frame_of_the_grader(grade_text: GradeText) -> None:

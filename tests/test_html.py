@@ -159,6 +159,13 @@ def test_panel_of_a_large_tensor_is_cut_and_says_where() -> None:
     assert panel.actual.shape == (1, 7)
 
 
+def test_panel_of_nothing_is_empty() -> None:
+    panel = make_panel("x", np.zeros((2, 3, 4)), np.zeros((0, 3, 4)))
+    assert panel.actual is not None
+    assert panel.actual.size == 0
+    assert 'width="0"' in heat_map(panel.actual, 1.0, "a")
+
+
 def test_drawing_marks_right_wrong_and_what_follows() -> None:
     drawing = Drawing(("x",), (("a", "b"), ("c",), ("d",)), frozenset({"a", "b"}), "c")
     picture = flow(drawing)

@@ -275,6 +275,33 @@ def test_places_hold_torch_and_no_answer() -> None:
     assert [place for place in open_to if ROOT.is_relative_to(place)] == []
 
 
+@locked
+@pytest.mark.parametrize("name", ["lib", "lib64"])
+def test_places_leave_an_installed_answer_key_out(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "lib" / "site-packages"
+    for file in ("grader/bundle.zip", "torch/__init__.py", "six.py"):
+        (site / file).parent.mkdir(parents=True, exist_ok=True)
+        (site / file).write_text("text", encoding="utf-8")
+    (tmp_path / "lib64").symlink_to("lib")
+    (site / "linked").symlink_to(tmp_path)
+    monkeypatch.setattr(places, "own_package", lambda: site / "grader")
+    apart = places.but_own_package([str(tmp_path / name), os.devnull])
+
+    def reading(file: str) -> str:
+        def act() -> None:
+            landlock.restrict(landlock.make_ruleset(apart.whole, [], apart.listed))
+            assert "torch" in os.listdir(site)
+            (site / file).read_text()
+
+        return in_a_child(act)
+
+    assert reading("torch/__init__.py") == reading("six.py") == ""
+    assert reading("grader/bundle.zip") == reading("linked/lib64/site-packages/grader/bundle.zip")
+    assert reading("grader/bundle.zip") == "EACCES"
+
+
 # ---- what is chosen ----------------------------------------------------------------------------
 
 

@@ -68,10 +68,10 @@ def find_entries(folder: Path, course: Course) -> list[Entry]:
         raise UsageError(f"{folder} {what}{hint}")
     try:
         paths = sorted(p for p in folder.iterdir() if not _is_litter(p))
+        students = _gradescope_names(folder / _GRADESCOPE_NAMES)
+        named = [n for path in paths if (n := _name_of(path, course, students)) is not None]
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
-    students = _gradescope_names(folder / _GRADESCOPE_NAMES)
-    named = [n for path in paths if (n := _name_of(path, course, students)) is not None]
     if not named:
         raise UsageError(
             f"{folder} holds no submissions: one folder, zip, .py file or notebook a student"

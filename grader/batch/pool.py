@@ -6,6 +6,7 @@ again; the second time the unit is given up.
 
 import contextlib
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ Begin = Callable[[], AbstractContextManager[Callable[[U], R]]]
 
 _TRIES = 2  # of a unit
 _PATIENCE = 2.0  # seconds that a process may take to end by itself
+_SAFE_PATH = "PYTHONSAFEPATH"
 _CONTEXT = multiprocessing.get_context("spawn")  # as on every platform; nothing is inherited
 
 
@@ -95,7 +97,8 @@ class Pool(Generic[U, R]):
     def _hire(self) -> _Member[U]:
         ours, theirs = _CONTEXT.Pipe()
         process = _CONTEXT.Process(target=_work, args=(self._begin, theirs))
-        process.start()
+        with _safe_path():
+            process.start()
         theirs.close()
         member: _Member[U] = _Member(process, ours)
         self._members.append(member)
@@ -120,6 +123,19 @@ class Pool(Generic[U, R]):
             self._again.append(task)
         else:
             yield Lost(task.unit, content)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let what is started import nothing from this folder: submissions may lie in it."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_SAFE_PATH)
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
 
 
 def _end(member: _Member[Any]) -> None:

@@ -23,6 +23,7 @@ from grader.submission import (
 
 _DEPTH = 4  # folders below a student's own that are looked into
 _VISITED = 2000  # names in a student's folder that are looked at
+_ARCHIVES = 8  # zips of one student: what each holds is kept in memory until it is graded
 _LITTER = ("__MACOSX", "__pycache__", "node_modules", "site-packages")
 
 
@@ -40,8 +41,10 @@ def read_entry(entry: Entry, course: Course) -> Handed:
     files: dict[str, Opener] = {}
     notes = list(entry.notes)
     refusals = []
-    for part in entry.parts:
+    for number, part in enumerate(entry.parts):
         try:
+            if number >= _ARCHIVES and _is_archive(part.path):
+                raise _crowded()
             files |= _files_of(part, limit)
         except Refused as refused:
             refusals.append(f"{clean(part.path.name, 80)} {refused}: {refused.next_step}")
@@ -52,7 +55,16 @@ def read_entry(entry: Entry, course: Course) -> Handed:
     if refusals and not chosen:
         sources = {e.id: Source(e.file, problem=refusals[0]) for e in course.exercises}
         submission = Submission(sources)
+    elif all(source.absent for source in submission.sources.values()):
+        notes.append(_nothing_of_the_course(files))
     return Handed(submission, (*notes, *refusals, *choices))
+
+
+def _nothing_of_the_course(files: Mapping[str, Opener]) -> str:
+    """Say what was handed in where no exercise's file was: it may be work under another name."""
+    shown = ", ".join(clean(path, 80) for path in sorted(files)[:4]) or "no .py file or notebook"
+    more = f" and {len(files) - 4} more" if len(files) > 4 else ""
+    return f"no exercise's file was handed in, but {shown}{more}: give files the names of the stubs"
 
 
 def _files_of(part: Part, limit: int) -> dict[str, Opener]:
@@ -61,10 +73,18 @@ def _files_of(part: Part, limit: int) -> dict[str, Opener]:
         raise Refused("is a link", "hand in the files themselves")
     if part.path.is_dir():
         return _walk(part.path)
-    if part.path.suffix.lower() == ".zip":
+    if _is_archive(part.path):
         unpacked = read_archive(part.path, ArchiveLimits(file_bytes=limit))
         return {path: partial(_given, data) for path, data in unpacked.files.items()}
     return {part.name: partial(read_regular, part.path)}
+
+
+def _is_archive(path: Path) -> bool:
+    return path.suffix.lower() == ".zip"
+
+
+def _crowded() -> Refused:
+    return Refused(f"stands among more than {_ARCHIVES} archives", "hand in the files themselves")
 
 
 def _given(data: bytes, limit: int) -> bytes:
@@ -77,8 +97,9 @@ def _walk(folder: Path) -> dict[str, Opener]:
     """Return the sources below a folder, and those in the zips that lie in it."""
     files: dict[str, Opener] = {}
     archives: list[Path] = []
+    closed: list[OSError] = []
     visited = 0
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=closed.append):
         here = Path(place)
         depth = len(here.relative_to(folder).parts)
         folders[:] = sorted(f for f in folders if depth < _DEPTH and not _is_litter(f))
@@ -89,8 +110,12 @@ def _walk(folder: Path) -> dict[str, Opener]:
             path = here / name
             if path.suffix.lower() in SUFFIXES:
                 files[path.relative_to(folder).as_posix()] = partial(read_regular, path)
-            elif path.suffix.lower() == ".zip" and not path.is_symlink():
+            elif _is_archive(path) and not os.path.islink(path):
                 archives.append(path)
+    if closed and not files and not archives:
+        raise Refused(f"cannot be read ({closed[0].strerror})", "check its permissions")
+    if not files and len(archives) > _ARCHIVES:
+        raise Refused(f"holds more than {_ARCHIVES} archives", "hand in the files themselves")
     for path in archives if not files else []:
         unpacked = read_archive(path)
         files |= {f"{path.stem}/{p}": partial(_given, d) for p, d in unpacked.files.items()}

@@ -77,11 +77,12 @@ class Results:
     def digests(self) -> dict[str, dict[str, str]]:
         """Return the digest of each result, by student and exercise."""
         found: dict[str, dict[str, str]] = {}
-        for student, exercise, digest in self._database.execute(
-            "SELECT student, exercise, digest FROM results WHERE status != 'error'"
-        ):
-            if (self.folder / STUDENTS / self._file_of(student)).is_file():
-                found.setdefault(student, {})[exercise] = digest
+        with _reported(self.folder):
+            for student, exercise, digest in self._database.execute(
+                "SELECT student, exercise, digest FROM results WHERE status != 'error'"
+            ):
+                if (self.folder / STUDENTS / self._file_of(student)).is_file():
+                    found.setdefault(student, {})[exercise] = digest
         return found
 
     def keep(self, graded: Graded, key: str) -> None:

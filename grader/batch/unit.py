@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.batch.entries import Entry
-from grader.batch.read import read_entry
+from grader.batch.read import Handed, read_entry
 from grader.course.models import Course, Exercise
 from grader.engine import Engine
 from grader.records import CheckResult, ExerciseResult, Status
@@ -48,16 +48,17 @@ def grade_unit(engine: Engine, unit: Unit) -> Graded:
         if unit.known.get(e) != digests[e]
     }
     remarks = {
-        e: _remarks(handed.submission.source(course.exercise(e)), result)
+        e: _remarks(handed, handed.submission.source(course.exercise(e)), result)
         for e, result in results.items()
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
     return Graded(unit.entry.student, handed.notes, results, remarks, absent, digests)
 
 
-def _remarks(source: Source, result: ExerciseResult) -> tuple[str, ...]:
+def _remarks(handed: Handed, source: Source, result: ExerciseResult) -> tuple[str, ...]:
     if source.problem:
-        return () if source.absent else (f"{source.problem}: {source.next_step}",)
+        told = source.absent or source.problem in handed.notes
+        return () if told else (f"{source.problem}: {source.next_step}",)
     seen = (check.message for check in result.checks if _needs_an_eye(check))
     return tuple(dict.fromkeys([*result.notes, *seen]))
 

@@ -387,8 +387,8 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
 
 def _place(evidence: Evidence, error: StudentError) -> str:
     frame = error.frames[-1]
-    code = evidence.source.line(frame.label, frame.line)
-    shown = f": {code.strip()[:120]}" if code.strip() else ""
+    code = clean(evidence.source.line(frame.label, frame.line), 120)
+    shown = f": {code}" if code else ""
     return f"{clean(frame.label, 120)}, line {frame.line}{shown}"
 
 

@@ -212,17 +212,26 @@ def _wrapping() -> list[str]:
         *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
         *("--unshare-cgroup-try", "--new-session", "--cap-drop", "ALL", *user),
         *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"),  # noqa: S108 - inside
-        *_binds([*places.readable(), *places.interpreter(), *places.own_code()]),
+        *_binds([*places.readable(), *places.interpreter()]),
+        *_without_own_package(),
         *("--remount-ro", "/", "--chdir", "/", "--"),
     ]
 
 
-def _binds(paths: Sequence[str]) -> list[str]:
-    """Return arguments that show these paths, read-only; a link is shown as what it leads to.
+def _without_own_package() -> list[str]:
+    """Return arguments that show of grader what a worker imports: it may carry an answer key."""
+    own = str(places.own_package())
+    empty = [*_folders([own]), "--perms", "0755", "--tmpfs", own]
+    return [*empty, *_binds(places.own_code()), "--remount-ro", own]
 
-    The folders above them are made first: else they would be as closed as a home folder is.
-    """
+
+def _binds(paths: Sequence[str]) -> list[str]:
+    """Return arguments that show these paths, read-only; a link is shown as what it leads to."""
     shown = [path for path in paths if not path.startswith(("/dev/", "/proc/"))]
-    above = sorted({str(folder) for path in shown for folder in Path(path).parents} - {"/"})
-    folders = [word for path in above for word in ("--perms", "0755", "--dir", path)]
-    return folders + [word for path in shown for word in ("--ro-bind", path, path)]
+    return _folders(shown) + [word for path in shown for word in ("--ro-bind", path, path)]
+
+
+def _folders(paths: Sequence[str]) -> list[str]:
+    """Return arguments that make the folders above: else they would be as closed as a home is."""
+    above = sorted({str(folder) for path in paths for folder in Path(path).parents} - {"/"})
+    return [word for path in above for word in ("--perms", "0755", "--dir", path)]

@@ -68,16 +68,19 @@ def collect(
     payload: bytes,
     limits: Limits,
     dtype: str = "float64",
+    *,
+    end: float | None = None,
 ) -> Collected:
     """Make every call and return one answer for each, whatever the submission does.
 
-    `payload` holds the plan's tensors as safetensors bytes.
+    `payload` holds the plan's tensors as safetensors bytes. At `end`, in time.monotonic's seconds,
+    all is over: those who make several rounds of calls give one for all of them.
     """
     collected = Collected()
     waiting = [(call.id, call.target, call.to_json()) for call in calls]
     restarts: Counter[str] = Counter()
     spent: dict[str, float] = {}
-    end = time.monotonic() + limits.submission_seconds
+    end = time.monotonic() + limits.submission_seconds if end is None else end
     while waiting:
         run = _Run(warm, job, limits, dtype, payload, spent, end)
         reached = run.answer(waiting, collected)
@@ -129,6 +132,11 @@ class Interview:
 
     def _deadline(self) -> float:
         return min(time.monotonic() + self._limits.case_seconds, self._end)
+
+
+def _signal_name(number: int) -> str:
+    named = {one.value: one.name for one in signal.Signals}
+    return named.get(number, f"signal {number}")  # those for real time have no names
 
 
 def _heard(answer: Answer, call: Mapping[str, Any], job: Job) -> Answer:
@@ -217,6 +225,5 @@ class _Run:
         if isinstance(problem, Violation):
             return Answer(AnswerStatus.REFUSED, reason=str(problem))
         if death.signal:
-            name = signal.Signals(death.signal).name
-            return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({name})")
+            return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({_signal_name(death.signal)})")
         return Answer(AnswerStatus.CRASHED, reason="it left without an answer")

@@ -51,11 +51,13 @@ def handled_rights(known: int) -> int:
     return (1 << _RIGHTS.get(known, _ALL_RIGHTS)) - 1
 
 
-def make_ruleset(readable: Sequence[str], devices: Sequence[str]) -> int:
+def make_ruleset(
+    readable: Sequence[str], devices: Sequence[str], listed: Sequence[str] = ()
+) -> int:
     """Return a descriptor of rules that withhold all but reading; raises OSError.
 
-    `readable` are files and folders to read, `devices` files to read, write and truncate. What is
-    not there is left out.
+    `readable` are files and folders to read, `devices` files to read, write and truncate, and
+    `listed` folders below which names alone are read. What is not there is left out.
     """
     known = version()
     if not known:
@@ -63,7 +65,11 @@ def make_ruleset(readable: Sequence[str], devices: Sequence[str]) -> int:
     rights = handled_rights(known)
     rules = _Ruleset(rights, _TCP if known >= 4 else 0, _SCOPES if known >= 6 else 0)
     ruleset = _call(_CREATE, ctypes.byref(rules), _size(known), 0)
-    for paths, wanted in ((readable, READ), (devices, _FILE_ONLY)):
+    for paths, wanted in (
+        (readable, READ),
+        (devices, _FILE_ONLY),
+        (listed, READ_FOLDER),
+    ):
         for path in paths:
             _allow(ruleset, path, wanted & rights)
     return ruleset

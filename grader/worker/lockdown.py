@@ -48,7 +48,8 @@ class Rules:
             return Rules(data, addresses)
         if not seccomp.supported():
             raise OSError("this kernel has no seccomp filter, or the processor is unknown")
-        ruleset = landlock.make_ruleset([*places.readable(), folder], places.DEVICES)
+        apart = places.but_own_package([*places.readable(), folder])
+        ruleset = landlock.make_ruleset(apart.whole, places.DEVICES, apart.listed)
         return Rules(data, addresses, ruleset, seccomp.Filter.make())
 
 

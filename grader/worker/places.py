@@ -5,6 +5,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 _SYSTEM = (
@@ -14,7 +15,7 @@ _SYSTEM = (
 )  # fmt: skip
 _SITES = ("site-packages", "dist-packages")
 DEVICES = ("/dev/null",)  # may be written, too
-_SOURCES = ("/dev/urandom", "/dev/random", "/dev/zero")
+_SOURCES = ("/dev/urandom", "/dev/random")
 
 
 def readable() -> list[str]:
@@ -23,7 +24,46 @@ def readable() -> list[str]:
     Of the folders that Python imports from, only libraries' own count: a course or a checkout that
     somebody put on the path is not among them.
     """
-    return [*_outermost(_existing([*_SYSTEM, *libraries()])), *_SOURCES]
+    return [*_outermost(_existing([*_SYSTEM, *libraries()])), *_existing(_SOURCES)]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Paths to read, and what stays closed inside of them."""
+
+    whole: list[str]  # files, and folders with all below
+    listed: list[str]  # folders of which only the names are read
+
+
+def but_own_package(paths: Iterable[str]) -> Apart:
+    """Leave grader's own package out: an installed one carries a course with its answer key.
+
+    Folders that it lies in are taken apart, whatever they are called here: a library's folder may
+    have two names. A link that lies in one is left out, for it may lead anywhere.
+    """
+    own = own_package()
+    above = {_identity(str(folder)) for folder in own.parents}
+    apart = Apart([], [])
+    waiting = list(paths)
+    while waiting:
+        path = waiting.pop()
+        if _identity(path) in above:
+            apart.listed.append(path)
+            with os.scandir(path) as entries:
+                waiting += [entry.path for entry in entries if not entry.is_symlink()]
+        elif _identity(path) != _identity(str(own)):
+            apart.whole.append(path)
+    return apart
+
+
+def own_package() -> Path:
+    """Return the folder of grader's code."""
+    return Path(__file__).resolve().parents[1]
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 def libraries() -> list[str]:
@@ -51,8 +91,7 @@ def interpreter() -> list[str]:
 
 def own_code() -> list[str]:
     """Return the files of grader that a worker imports: none of them knows an answer."""
-    worker = Path(__file__).resolve().parent
-    return [str(worker), str(worker.parent / "__init__.py")]
+    return [str(own_package() / "worker"), str(own_package() / "__init__.py")]
 
 
 def _existing(paths: Iterable[str]) -> list[str]:
