@@ -66,12 +66,6 @@ def render_trouble(message: str, max_points: float = 0.0) -> Verdict:
     return Verdict(0.0, max_points, text, f"<div>{_safe(text)}</div>", Status.ERROR)
 
 
-def render_comment(diagnosis: Diagnosis) -> str:
-    """Return what is said of a solution cell: the mistake and its hint."""
-    hint = f" Hint: {diagnosis.hint}" if diagnosis.hint else ""
-    return f"{diagnosis.evidence}{hint}".strip()
-
-
 def _only(result: ExerciseResult, score: CellScore, notes: Sequence[str]) -> ExerciseResult:
     """The part of a result that one test cell tells: its kind, and diagnoses of what failed."""
     failed = {c.target for c in score.checks if c.status is not Status.PASSED}
