@@ -98,6 +98,8 @@ def _report(assignment: str, outcome: "Outcome") -> None:
     for title, lines in (("Noted", outcome.notes), ("For a person", outcome.problems)):
         if lines:
             click.echo(f"\n{title}:")
-            width = max(len(student) for student, _ in lines)
-            for student, text in lines:
+            ordered = sorted(lines, key=lambda line: line[0])  # they came as they were done
+            shown = [(s if s.isprintable() else ascii(s), text) for s, text in ordered]
+            width = max(len(student) for student, _ in shown)
+            for student, text in shown:
                 click.echo(f"  {student:<{width}}  {text}")

@@ -5,6 +5,7 @@ that would read the gradebook read the sheets instead, and what they would write
 """
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,7 +103,9 @@ class StudentGrader:
         if name not in handin.notebooks:
             return GradedNotebook(name, notes=(f"{name}.ipynb was not handed in",))
         try:
-            return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # nbformat's, of what students' files lack
+                return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
         except GraderError:
             raise  # our own fault
         except Exception as error:  # noqa: BLE001 - hostile notebooks; nbgrader raises many kinds
