@@ -39,6 +39,14 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
+class Scores:
+    """What a reader found."""
+
+    rows: tuple[ScoreRow, ...]
+    notes: tuple[str, ...] = ()  # what whoever exports them should know: scores not final, say
+
+
+@dataclass(frozen=True)
 class ExportedFile:
     """A file to write; `name` is "" for the one that was asked for."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.cells import constant_names, defined_names, definitions
 from grader.errors import GraderError
-from grader.nbgrader.place import course_near
+from grader.nbgrader.place import course_of_notebook
 from grader.submission import Source, read_source, read_submission
 
 _STEM = re.compile(r"^[a-z]+\d+(_[a-z0-9_]+)?$")  # of an exercise's file
@@ -54,7 +54,7 @@ def _source(name: str) -> Source | None:
     if (here / f"{name}.ipynb").is_file():
         return read_source(here / f"{name}.ipynb", _LIMIT)
     try:
-        course = course_near(here).course
+        course = course_of_notebook(here).course
         exercise = next(e for e in course.exercises if name in (e.stem, e.id))
         return read_submission(here, course, [exercise], _LIMIT).source(exercise)
     except (GraderError, StopIteration, OSError):

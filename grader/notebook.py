@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grader.bundle import MANIFEST
 from grader.cells import LABEL, definitions
 from grader.cli.grade_many import chosen_exercises
 from grader.course.load import CourseFolder, find_course, load_course
@@ -17,13 +16,12 @@ from grader.errors import GraderError, UsageError
 from grader.execute.launch import WarmProcess
 from grader.exhibits import Exhibit, exhibits_of
 from grader.imports import install
+from grader.nbgrader.place import course_of_notebook
 from grader.progress import remember_result
 from grader.records import Document
 from grader.report.html import render_fragment
 from grader.report.terminal import render_document
 from grader.submission import Source, Submission, read_submission
-
-_COURSE_OF_BUNDLE = "course-of-the-bundle"
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def check(
     `history` are the cells' texts, else IPython's. A mistake in the question is said in a line.
     """
     try:
-        folder = _course(str(Path(course).expanduser()) if course else None, str(Path.cwd()))
+        folder = _course(course)
         (chosen,) = chosen_exercises(folder, [exercise])
         cells = executed_cells() if history is None else list(history)
         engine = kernel_engine(folder.root, chosen.id)
@@ -92,37 +90,10 @@ def kernel_engine(root: Path, exercise: str) -> Engine:
     return open_engine(folder, [folder.course.exercise(exercise)], warm)
 
 
-@cache
-def _course(named: str | None, here: str) -> CourseFolder:
-    """Find the course: named, at or above this folder, in a folder here, or in grader itself."""
+def _course(named: str | Path | None) -> CourseFolder:
     if named:
-        return load_course(find_course(Path(named)))
-    for folder in (Path(here), *Path(here).parents):
-        if (folder / "course.yml").is_file() or (folder / MANIFEST).is_file():
-            return load_course(find_course(folder))
-    below = sorted(path.parent.parent for path in Path(here).glob(f"*/{MANIFEST}"))
-    if len(below) == 1:
-        return load_course(below[0])
-    if below:
-        names = ", ".join(path.name for path in below)
-        raise UsageError(f"there are {len(below)} courses here, {names}: give course=")
-    return _carried_course()
-
-
-def _carried_course() -> CourseFolder:
-    """Unpack the course that grader carries, for a notebook that stands alone."""
-    import platformdirs
-
-    from grader import __version__
-    from grader.start import packaged_bundle, start_course
-
-    if not packaged_bundle().is_file():
-        raise UsageError("no course here or above: run `!grade start my-course`, or give course=")
-    into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
-    if (into / MANIFEST).is_file():
-        start_course(into, renew=True)
-        return load_course(into)
-    return start_course(into).folder
+        return load_course(find_course(Path(named).expanduser()))
+    return course_of_notebook(Path.cwd())
 
 
 def executed_cells() -> list[str]:

@@ -63,6 +63,11 @@ class Diagnosis:
     hint: str
     evidence: str = ""
 
+    @property
+    def told(self) -> str:
+        """The mistake and its hint in one line, "" where neither is known."""
+        return f"{self.evidence}{f' Hint: {self.hint}' if self.hint else ''}".strip()
+
 
 @dataclass(frozen=True)
 class ExerciseResult:

@@ -212,7 +212,8 @@ def read_regular(path: Path, limit: int) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > limit:
-        raise Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
+        step = "clear its outputs" if path.suffix == ".ipynb" else "hand in the code alone"
+        raise Refused(f"is larger than {limit // 1024} KiB", step)
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
         raise Refused("was changed while it was read", "grade it again")
     return data

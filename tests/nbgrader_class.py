@@ -164,9 +164,31 @@ def _syntax_error(notebook: Notebook) -> None:
     cell["source"] = "".join(cell["source"]) + "\nthis is no Python"
 
 
+SCRIPT = "<script>alert(1)</script>"
+
+
 def _mark_up(notebook: Notebook) -> None:
+    """Put markup wherever a page that is made of the notebook could show it."""
     cell = notebook["cells"][first(notebook, "solution")]
-    cell["source"] = "print('<script>alert(1)</script>')\nraise ValueError('<img src=x>')"
+    cell["source"] = f"print('{SCRIPT}')\nraise ValueError('<img src=x>')"
+    cell["metadata"]["tags"] = [f'">{SCRIPT}']
+    links = f"[a](javascript:alert(1)) <img src=x onerror=alert(1)> <b>bold</b> {SCRIPT}"
+    data = {"text/html": SCRIPT, "application/javascript": "alert(1)"}
+    shown = {"output_type": "display_data", "metadata": {}, "data": data}
+    notebook["cells"] += [
+        _cell("markdown", links, attachments={"a.svg": {"image/svg+xml": SCRIPT}}),
+        _cell("markdown", "[a]: data:text/html,<b>\n\n[a][a] and **this** stays"),
+        _cell("raw", SCRIPT, {"raw_mimetype": "text/html"}),
+        _cell("code", f"'{SCRIPT}'", outputs=[shown]),
+    ]
+    notebook["metadata"]["title"] = f"</title>{SCRIPT}"
+
+
+def _cell(cell_type: str, source: str, metadata: Any = None, **more: Any) -> dict[str, Any]:
+    """A cell of the student's own."""
+    ran = {"outputs": [], "execution_count": None} if cell_type == "code" else {}
+    plain = {"cell_type": cell_type, "source": source, "metadata": metadata or {}}
+    return {**plain, "id": f"own-{abs(hash(source)) % 10**9}", **ran, **more}
 
 
 def _exit(notebook: Notebook) -> None:
@@ -192,7 +214,96 @@ DAMAGES = {
     "syntax": _syntax_error,
     "oldschema": _old_schema,
 }
-HOSTILE = {"markup": _mark_up, "exit": _exit}  # a stock kernel would be ended by the last
+HOSTILE = {"exit": _exit}  # a stock kernel would be ended by it
+
+
+def _print_points(notebook: Notebook) -> None:
+    cell = notebook["cells"][first(notebook, "solution")]
+    cell["source"] = "print(1000.0)\n" + "".join(cell["source"])
+    notebook["cells"].append(_cell("code", "import sys\nsys.stdout.write('1000')\n1000.0"))
+
+
+def _fill_outputs(notebook: Notebook) -> None:
+    data = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
+    full = {**data, "data": {"text/plain": "1000.0", "text/html": SCRIPT}}
+    for cell in notebook["cells"]:
+        if mark(cell, "grade"):
+            cell["outputs"] = [full, full]
+            cell["metadata"]["score"] = cell["metadata"]["nbgrader"]["score"] = 1000
+
+
+def _grade_itself(notebook: Notebook) -> None:
+    """Give the work points of its own, and a cell of another's name, up where files are."""
+    work = notebook["cells"][first(notebook, "solution")]
+    work["metadata"]["nbgrader"].update(grade=True, points=1000, locked=False)
+    marks = {"grade": True, "solution": False, "locked": False, "task": False, "points": 1000}
+    for name in ("../../../source/x", "exercise1-shape/../../y"):
+        own = {"nbgrader": {**marks, "grade_id": name, "schema_version": 3}}
+        notebook["cells"].append(_cell("code", "1000.0", own))
+
+
+def _give_nan(notebook: Notebook) -> None:
+    for cell in notebook["cells"]:
+        if mark(cell, "grade"):
+            cell["metadata"]["nbgrader"]["points"] = float("nan")
+            cell["execution_count"] = float("inf")
+    notebook["metadata"]["points"] = float("nan")
+
+
+def _collide(notebook: Notebook) -> None:
+    for cell in notebook["cells"]:
+        cell["id"] = "same"
+
+
+def _name_kernel(notebook: Notebook) -> None:
+    notebook["metadata"]["kernelspec"] = {"name": "../evil", "display_name": SCRIPT}
+    notebook["metadata"]["language_info"] = {"name": "bash", "file_extension": "../../x"}
+
+
+def _swell(notebook: Notebook) -> None:
+    """Many cells, many and long outputs, and deep metadata, within the size that is read."""
+    stream = {"output_type": "stream", "name": "stdout", "text": "x" * 1000}
+    notebook["cells"] += [_cell("code", f"x = {n}", outputs=[stream] * 3) for n in range(10)]
+    notebook["cells"] += [_cell("markdown", f"{n}") for n in range(1000)]
+    deep: Any = 0
+    for _ in range(200):
+        deep = {"a": deep}
+    notebook["metadata"]["deep"] = deep
+
+
+# each is tried on an empty first notebook, which it must earn nothing for
+ATTACKS = {
+    "prints": _print_points,
+    "prefilled": _fill_outputs,
+    "ownmarks": _grade_itself,
+    "nan": _give_nan,
+    "sameids": _collide,
+    "kernel": _name_kernel,
+    "swollen": _swell,
+    "markup": _mark_up,
+}
+
+
+def attacking_class(desk: Desk) -> dict[str, Folder]:
+    """Return a folder for each attack, one with all of them, and their control without any."""
+    students = {"control": good(desk), "attack-all": good(desk)}
+    students["control"]["exercise1"] = stub(desk)["exercise1"]
+    students["attack-all"]["exercise1"] = stub(desk)["exercise1"]
+    for name, attack in ATTACKS.items():
+        students[f"attack-{name}"] = deepcopy(students["control"])
+        for student in (f"attack-{name}", "attack-all"):
+            attack(students[student]["exercise1"])
+    return students
+
+
+def hand_in_own_course(directory: Path, assignment: str, desk: Desk) -> str:
+    """Hand in an empty notebook beside a course in which it would be right; returns the student."""
+    place = hand_in(directory, assignment, "attack-course", attacking_class(desk)["control"])
+    (place / "course.yml").write_text("format_version: 1\ntitle: Mine\n", encoding="utf-8")
+    manifest = {"format_version": 1, "course": ".", "written": {}}
+    (place / ".grade-nbgrader.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (place / "nbgrader_config.py").write_text("raise SystemExit('owned')\n", encoding="utf-8")
+    return "attack-course"
 
 
 def mixed_class(desk: Desk, count: int) -> dict[str, Folder]:
@@ -219,6 +330,7 @@ def hand_in_unreadable(directory: Path, assignment: str, desk: Desk) -> None:
     texts = {
         "broken": "{",
         "list": "[1, 2]",
+        "nocells": json.dumps({**good(desk)["exercise1"], "cells": [1, "x", None]}),
         "deep": "[" * 100_000,
         "surrogate": plain.replace("import torch", "import torch  # \\ud800", 1),
         "large": plain + " " * 3_000_000,
@@ -227,7 +339,7 @@ def hand_in_unreadable(directory: Path, assignment: str, desk: Desk) -> None:
         place = hand_in(directory, assignment, student, good(desk))
         (place / "exercise1.ipynb").write_text(text, encoding="utf-8")
     linked = hand_in(directory, assignment, "linked", {})
-    (linked / "exercise1.ipynb").symlink_to("/etc/hostname")
+    (linked / "exercise1.ipynb").symlink_to(directory / f"source/{assignment}/exercise1.ipynb")
     os.mkfifo(linked / "exercise2.ipynb")
     place = hand_in(directory, assignment, "oldformat", good(desk))
     for path in place.glob("*.ipynb"):

@@ -1,15 +1,25 @@
 """What the tests of grading share beside fixtures: places, records and finders."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from grader.records import CheckResult, ExerciseResult, Kind, Status
 
+_BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 SUBMISSIONS = TESTS / "submissions"
 GOLDEN = TESTS / "golden"
+README = ROOT / "README.md"
+
+
+class Block(NamedTuple):
+    """A command in the README, and the output that stands below it."""
+
+    command: str
+    shown: str
 
 
 class Shown(NamedTuple):
@@ -93,3 +103,26 @@ def content_hash(path: Path) -> str:
         if entry.is_file() and not entry.is_symlink():
             digest.update(entry.read_bytes())
     return digest.hexdigest()
+
+
+def readme_blocks() -> list[Block]:
+    """Return the README's blocks of output."""
+    text = README.read_text(encoding="utf-8")
+    return [Block(found["command"], found["shown"]) for found in _BLOCK.finditer(text)]
+
+
+def check_block(block: Block, printed: str, *, update: bool) -> None:
+    """Fail where a block is not what was printed, trailing spaces aside; or write it anew."""
+    printed = trimmed(printed)
+    if not update:
+        assert trimmed(block.shown) == printed
+        return
+    text = README.read_text(encoding="utf-8")
+    head = f"<!-- output: {block.command} -->\n```text\n"
+    new = text.replace(f"{head}{block.shown}```", f"{head}{printed}```")
+    README.write_text(new, encoding="utf-8")
+
+
+def trimmed(text: str) -> str:
+    """Return a text without trailing spaces."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

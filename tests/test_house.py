@@ -7,18 +7,15 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pytest
+from support import README, ROOT, Block, check_block, readme_blocks, trimmed
 
 from grader.cli.main import cli
 from grader.course.load import load_course, parse_course
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-_BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
 _YAML_BLOCK = re.compile(r"^```yaml\n(?P<text>.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+)")
 _GRADE = "import sys; sys.argv[0] = 'grade'; from grader.cli.main import main; main()"
@@ -29,19 +26,6 @@ _BINARY = (".png", ".zip", ".safetensors", ".pyc")
 _HOSTILE = ("tests/attacks/", "tests/submissions/not-utf8/")  # what they name is not ours
 _REGISTRY = re.compile(r"pypi\.(org|python)|pythonhosted\.|download\.pytorch\.|anaconda\.org")
 _HOME = re.compile(r"(?<![\w~.])/(home|Users|root)/\w")
-
-
-@dataclass(frozen=True)
-class Block:
-    """A command in the README, and the output that stands below it."""
-
-    command: str
-    shown: str
-
-
-def _blocks() -> list[Block]:
-    text = README.read_text(encoding="utf-8")
-    return [Block(found["command"], found["shown"]) for found in _BLOCK.finditer(text)]
 
 
 def _run(command: str) -> str:
@@ -57,11 +41,7 @@ def _run(command: str) -> str:
         check=False,
     )
     assert done.returncode in (0, 1), done.stderr.decode()
-    return _trimmed(done.stdout.decode())
-
-
-def _trimmed(text: str) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return trimmed(done.stdout.decode())
 
 
 def _files() -> Iterator[Path]:
@@ -90,23 +70,20 @@ COMMANDS = dict(_commands(cli))
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"]
 
 
-@pytest.mark.parametrize("block", _blocks(), ids=lambda block: block.command)
+# a block whose command is a test is checked there
+RUN_HERE = [block for block in readme_blocks() if not block.command.startswith("tests/")]
+
+
+@pytest.mark.parametrize("block", RUN_HERE, ids=lambda block: block.command)
 def test_readme_output_is_what_the_program_prints(
     block: Block, request: pytest.FixtureRequest
 ) -> None:
-    printed = _run(block.command)
-    if request.config.getoption("--update-golden"):
-        text = README.read_text(encoding="utf-8")
-        head = f"<!-- output: {block.command} -->\n```text\n"
-        README.write_text(
-            text.replace(f"{head}{block.shown}```", f"{head}{printed}```"), encoding="utf-8"
-        )
-    else:
-        assert _trimmed(block.shown) == printed
+    update = request.config.getoption("--update-golden")
+    check_block(block, _run(block.command), update=update)
 
 
 def test_readme_shows_a_report_with_its_output() -> None:
-    assert any(block.command.startswith("grade check ") and block.shown for block in _blocks())
+    assert [b for b in RUN_HERE if b.command.startswith("grade check ") and b.shown]
 
 
 def test_readme_course_is_a_course() -> None:

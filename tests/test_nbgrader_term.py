@@ -1,4 +1,4 @@
-"""A term with nbgrader, on a fresh directory: init, generate, hand in, grade, feedback, export."""
+"""What comes of a term with nbgrader on a fresh directory; nbgrader_story.py plays it."""
 
 import contextlib
 import json
@@ -11,27 +11,35 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import nbgrader_class as made
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde
-from support import TESTS
+from nbgrader_story import (
+    BY_HAND,
+    COURSE,
+    NAME,
+    REMARKED,
+    Term,
+    comment_rows,
+    grade_rows,
+    play,
+    set_up,
+)
+from support import check_block, readme_blocks
 from traitlets.config import Config
 
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.export import Format, export_rows
-from grader.nbgrader.autograde import Outcome, Request, autograde, open_app
+from grader.nbgrader.autograde import open_app
 from grader.nbgrader.bulk import Steps, StudentGrader
 from grader.nbgrader.cells import kind_points
 from grader.nbgrader.handin import Handin
-from grader.nbgrader.init import init_directory
 from grader.nbgrader.scores import read_scores
 from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
@@ -39,100 +47,36 @@ from grader.nbgrader.verdicts import NotebookGrader
 # nbgrader and what it is made of warn about themselves, which is none of ours
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-COURSE = TESTS / "courses" / "statistics"
-NAME = "statistics"
-DUE, LATE = "2026-10-01 12:00:00 UTC", "2026-10-02 12:00:00 UTC"
-SINGLY = ["good00", "wrong02", "magics", "forged", "duplicated", "markup"]  # by nbgrader autograde
-
-
-class Silent:
-    """Hears of progress and says nothing."""
-
-    def expect(self, steps: int) -> None: ...
-    def advance(self, label: str) -> None: ...
-    def key_built(self, exercise: str) -> None: ...
-
-
-@dataclass
-class Term:
-    """A course directory, and what happened in it."""
-
-    directory: Path
-    desk: made.Desk
-    singly: dict[str, Any]  # what nbgrader autograde made, by the executor
-    outcome: Outcome  # of the bulk command
-
-    def grade(self, **more: Any) -> Outcome:
-        request = {"assignment": NAME, "public": True, "jobs": 2, **more}
-        return autograde(Request(self.directory, **request), Silent())
-
-    def gradebook(self) -> Gradebook:
-        return Gradebook(f"sqlite:///{self.directory}/gradebook.db", "")
-
-
-def grade_rows(gradebook: Gradebook) -> dict[tuple[str, str], tuple[float | None, bool]]:
-    return {
-        (grade.student.id, grade.name): (grade.auto_score, grade.needs_manual_grade)
-        for submission in gradebook.assignment_submissions(NAME)
-        for notebook in submission.notebooks
-        for grade in notebook.grades
-    }
-
-
-def comment_rows(gradebook: Gradebook) -> dict[tuple[str, str], str | None]:
-    return {
-        (comment.student.id, comment.name): comment.auto_comment
-        for submission in gradebook.assignment_submissions(NAME)
-        for notebook in submission.notebooks
-        for comment in notebook.comments
-    }
+BULK = f"grade nbgrader autograde {NAME} --force"
 
 
 def nbgrader_api(directory: Path, *, stock: bool = False) -> NbGraderAPI:
-    """nbgrader's own API with the directory's configuration, on the public cases."""
+    """nbgrader's own API with the directory's configuration."""
     app = open_app(directory)
-    app.config.SandboxExecute.hidden = False
     if stock:
         app.config.Autograde.autograde_preprocessors = Autograde.autograde_preprocessors.default()
     return NbGraderAPI(coursedir=app.coursedir, config=app.config)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.ipynb")}
-
-
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Term]:
-    directory = tmp_path_factory.mktemp("term")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in made.places().items():
-            patch.setenv(name, value)
-        patch.setenv("XDG_DATA_HOME", str(directory / "data"))  # the secret of the hidden cases
-        init_directory(directory, load_course(COURSE), NAME)
-        with (directory / "nbgrader_config.py").open("a") as file:
-            file.write("c.LateSubmissionPlugin.penalty_method = 'zero'\n")
-        api = nbgrader_api(directory)
-        assert api.generate_assignment(NAME)["success"]
-        with Gradebook(f"sqlite:///{directory}/gradebook.db", "") as gradebook:
-            gradebook.update_or_create_assignment(NAME, duedate=DUE)
-        desk = made.open_desk(COURSE, directory, NAME)
-        for student, folder in {**made.mixed_class(desk, 26), **made.hostile_class(desk)}.items():
-            made.hand_in(directory, NAME, student, folder)
-        made.hand_in(directory, NAME, "late", made.good(desk), LATE)
-        made.hand_in_unreadable(directory, NAME, desk)
-        for student in SINGLY:
-            done = api.autograde(NAME, student, create=True)
-            assert done["success"], done
-        with Gradebook(f"sqlite:///{directory}/gradebook.db", "") as gradebook:
-            singly = {
-                "grades": grade_rows(gradebook),
-                "comments": comment_rows(gradebook),
-                "files": contents(directory / "autograded"),
-            }
-        shutil.rmtree(directory / "autograded")
-        state = Term(directory, desk, singly, Outcome())
-        state.outcome = state.grade(force=True)
+        state = Term(tmp_path_factory.mktemp("term"), patch)
+        set_up(state)
+        play(state)
         yield state
+
+
+def listed(term: Term, title: str) -> dict[str, str]:
+    """What the bulk command listed below a title, the last line of each student."""
+    part = term.said[BULK].split(f"{title}:\n")[1].split("\n\n")[0]
+    return dict(line.strip().split("  ", 1) for line in part.splitlines())
+
+
+def test_readme_tells_this_term(term: Term, request: pytest.FixtureRequest) -> None:
+    (block,) = (b for b in readme_blocks() if b.command == "tests/test_nbgrader_term.py")
+    update = request.config.getoption("--update-golden")
+    check_block(block, "\n".join(term.lines), update=update)
 
 
 def test_release_holds_nothing_that_was_solved(term: Term) -> None:
@@ -152,26 +96,37 @@ def _solution_lines(text: str) -> list[str]:
     return [line for line in solution_lines(text) if line not in stub and len(line) > 12]
 
 
-def test_bulk_and_executor_write_the_same_grades(term: Term) -> None:
-    with term.gradebook() as gradebook:
-        rows = grade_rows(gradebook)
-    assert {key: rows[key] for key in term.singly["grades"]} == term.singly["grades"]
+def test_term_has_a_class_of_thirty_and_more(term: Term) -> None:
+    assert len({student for student, _ in term.snapshots["bulk"].grades}) >= 30
 
 
-def test_bulk_and_executor_write_the_same_comments(term: Term) -> None:
-    with term.gradebook() as gradebook:
-        rows = comment_rows(gradebook)
-    assert {key: rows[key] for key in term.singly["comments"]} == term.singly["comments"]
+@pytest.mark.parametrize("what", ["grades", "comments", "files"])
+def test_bulk_and_executor_write_the_same(term: Term, what: str) -> None:
+    singly = getattr(term.snapshots["singly"], what)
+    bulk = getattr(term.snapshots["bulk"], what)
+    assert singly
+    assert {key: bulk[key] for key in singly} == singly
 
 
-def test_bulk_and_executor_write_the_same_notebooks(term: Term) -> None:
-    files = contents(term.directory / "autograded")
-    assert {name: files[name] for name in term.singly["files"]} == term.singly["files"]
+@pytest.mark.parametrize("attack", [*made.ATTACKS, "all", "course"])
+def test_attack_earns_what_its_control_does(term: Term, attack: str) -> None:
+    scores: dict[str, dict[str, float | None]] = {"control": {}, f"attack-{attack}": {}}
+    for (student, cell), (score, _) in term.snapshots["bulk"].grades.items():
+        if student in scores:
+            scores[student][cell] = score
+    assert scores[f"attack-{attack}"] == scores["control"]
+    assert {s for c, s in scores["control"].items() if c.startswith("exercise1")} == {0.0}
+
+
+def test_attacked_notebook_is_graded_in_no_kernel_of_its_own(term: Term) -> None:
+    for student in ("attack-kernel", "attack-all"):
+        notebook = json.loads(term.snapshots["bulk"].files[f"{student}/{NAME}/exercise1.ipynb"])
+        assert notebook["metadata"]["kernelspec"]["name"] == "python3"
 
 
 def test_stock_kernel_gives_the_same_grades(term: Term, tmp_path: Path) -> None:
     directory = tmp_path / "stock"
-    left = shutil.ignore_patterns("autograded", "data", "linked")
+    left = shutil.ignore_patterns("autograded", "linked")
     shutil.copytree(term.directory, directory, ignore=left)
     path = directory / ".grade-nbgrader.json"
     manifest = json.loads(path.read_text("utf-8"))
@@ -210,17 +165,36 @@ def test_notebook_of_the_instructor_is_left_to_nbgrader() -> None:
 
 
 def test_known_repairs_are_noted(term: Term) -> None:
-    noted = {student for student, _ in term.outcome.notes}
-    assert {"duplicated", "deleted", "retyped", "repointed", "points", "reordered"} <= noted
+    noted = listed(term, "Noted")
+    assert {"duplicated", "deleted", "retyped", "repointed", "points", "reordered"} <= noted.keys()
 
 
-def test_unreadable_notebook_is_listed_for_a_person(term: Term) -> None:
-    listed = dict(term.outcome.problems)
-    assert set(listed) == {"broken", "linked", "deep", "surrogate", "large", "list"}
-    assert "exercise1.ipynb" in listed["broken"]
+@pytest.mark.parametrize(
+    ("student", "said"),
+    [
+        ("broken", "exercise1.ipynb cannot be graded: it is not valid JSON"),
+        ("deep", "exercise1.ipynb cannot be graded: it is nested too deeply"),
+        ("large", "exercise1.ipynb is larger than 256 KiB: clear its outputs"),
+        ("linked", "exercise2.ipynb is no ordinary file: hand in the file itself"),
+        ("list", "exercise1.ipynb cannot be graded: it is JSON, but not that of a notebook"),
+        ("nocells", "exercise1.ipynb cannot be graded: it is JSON, but not that of a notebook"),
+        ("surrogate", "exercise1.ipynb cannot be graded: it holds half a character"),
+    ],
+)
+def test_unreadable_notebook_is_listed_for_a_person(term: Term, student: str, said: str) -> None:
+    assert listed(term, "For a person")[student].strip().startswith(said)
 
 
-@pytest.mark.parametrize("student", ["broken", "deep", "surrogate", "large", "list"])
+def test_nobody_else_is_listed_for_a_person(term: Term) -> None:
+    unreadable = {"broken", "deep", "large", "linked", "list", "nocells", "surrogate"}
+    assert listed(term, "For a person").keys() == unreadable
+
+
+def test_executor_reads_no_link(term: Term) -> None:
+    assert "exercise1.ipynb is a link, not a file: hand in the file itself" in term.refused
+
+
+@pytest.mark.parametrize("student", ["broken", "deep", "surrogate", "large", "list", "nocells"])
 def test_unreadable_notebook_costs_no_other(term: Term, student: str) -> None:
     with term.gradebook() as gradebook:
         notebooks = {n.name: n for n in gradebook.find_submission(NAME, student).notebooks}
@@ -236,51 +210,57 @@ def test_late_submission_pays_the_penalty_that_is_configured(term: Term) -> None
 
 
 def test_manual_score_and_comment_outlive_a_regrade(term: Term) -> None:
-    name = ("exercise1-numeric", "exercise1", NAME, "wrong02")
-    work = ("exercise1-standardize", "exercise1", NAME, "wrong02")
     with term.gradebook() as gradebook:
-        before = grade_rows(gradebook)
-        gradebook.find_grade(*name).manual_score = 0.25
-        gradebook.find_comment(*work).manual_comment = "by hand"
-        gradebook.db.commit()
-    term.grade(force=True, student="wrong02")
-    with term.gradebook() as gradebook:
-        grade, after = gradebook.find_grade(*name), grade_rows(gradebook)
+        grade = gradebook.find_grade(*BY_HAND)
         assert (grade.manual_score, grade.score, grade.needs_manual_grade) == (0.25, 0.25, True)
-        assert gradebook.find_comment(*work).comment == "by hand"
-        grade.manual_score, gradebook.find_comment(*work).manual_comment = None, None
-        gradebook.db.commit()
-    del before["wrong02", "exercise1-numeric"], after["wrong02", "exercise1-numeric"]
-    assert after == before
+        assert gradebook.find_comment(*REMARKED).comment == "by hand"
 
 
-def test_stopped_run_goes_on_where_it_was(term: Term) -> None:
+def test_regrade_changes_nothing_else(term: Term) -> None:
+    before, after = term.snapshots["bulk"], term.snapshots["regraded"]
+    cell = ("wrong02", BY_HAND[0])
+    assert after.grades == {**before.grades, cell: (before.grades[cell][0], True)}
+    assert (after.comments, after.files) == (before.comments, before.files)
+
+
+def test_next_run_grades_what_is_left_and_what_is_newer(term: Term) -> None:
     shutil.rmtree(term.directory / f"autograded/good00/{NAME}")
+    stamp = term.directory / f"submitted/late/{NAME}/timestamp.txt"
+    stamp.write_text("2026-10-03 12:00:00 UTC", encoding="utf-8")
     outcome = term.grade()
-    assert outcome.graded == ["good00"]
-    assert len(outcome.skipped) == len(term.outcome.graded) - 1
+    assert sorted(outcome.graded) == ["good00", "late"]
+    students = {student for student, _ in term.snapshots["bulk"].grades}
+    assert set(outcome.skipped) == students - {"good00", "late"}
+
+
+def test_folder_with_an_odd_name_is_listed_for_a_person(term: Term) -> None:
+    folder = term.directory / f"submitted/a\nb/{NAME}"
+    folder.mkdir(parents=True)
+    problems = dict(term.grade().problems)
+    shutil.rmtree(folder.parent)
+    assert problems["a\nb"] == "the folder's name is no plain text: rename it"
 
 
 def test_feedback_shows_verdict_hint_and_picture(term: Term) -> None:
-    api = nbgrader_api(term.directory)
-    done = api.generate_feedback(NAME, "wrong02")
-    assert done["success"], done["error"][-1500:]
     page = (term.directory / f"feedback/wrong02/{NAME}/exercise2.html").read_text("utf-8")
     assert "has the right shape but wrong values" in page
     assert 'class="map"' in page
 
 
-def test_feedback_escapes_what_students_wrote(term: Term) -> None:
-    api = nbgrader_api(term.directory)
-    assert api.generate_feedback(NAME, "markup")["success"]
-    page = (term.directory / f"feedback/markup/{NAME}/exercise1.html").read_text("utf-8")
-    assert "alert(1)" in page
-    assert "<script>alert(1)" not in page
-    assert "<img src=x>" not in page
+def test_feedback_runs_nothing_that_students_wrote(term: Term) -> None:
+    page = (term.directory / f"feedback/attack-markup/{NAME}/exercise1.html").read_text("utf-8")
+    assert page.count("alert(1)") >= 4
+    assert not re.search(r"<script>\s*alert|<[^>]*onerror|href=\"(javascript|data):", page)
+    assert "<b>bold</b>" in page
+    assert "<strong>this</strong> stays" in page
 
 
 def test_hidden_cases_give_no_value_away(term: Term) -> None:
-    term.grade(force=True, student="wrong02", public=False)
+    config = term.directory / "nbgrader_config.py"
+    public = config.read_text("utf-8")
+    config.write_text(public.replace("hidden = False", "hidden = True"), encoding="utf-8")
+    term.grade(force=True, student="wrong02")
+    config.write_text(public, encoding="utf-8")
     folder = term.directory / f"autograded/wrong02/{NAME}"
     shown = [
         output
@@ -350,12 +330,11 @@ def test_formgrader_shows_the_scores(term: Term, formgrader: str, tmp_path: Path
     with term.gradebook() as gradebook:
         submission = gradebook.find_submission(NAME, "wrong02")
         shown = f"{round(submission.score, 2):g} / {submission.max_score:g}"
-    assert re.search(rf"wrong02 .{{1,80}} graded\s+{re.escape(shown)}", " ".join(text.split()))
+    assert re.search(rf"wrong02 .{{1,80}} grading {re.escape(shown)}", " ".join(text.split()))
 
 
 @needs_browser
 def test_feedback_page_shows_its_pictures(term: Term, tmp_path: Path) -> None:
-    assert nbgrader_api(term.directory).generate_feedback(NAME, "wrong02")["success"]
     path = term.directory / f"feedback/wrong02/{NAME}/exercise2.html"
     page = seen_in_browser(path.as_uri(), tmp_path)
     assert page.count('role="img"') >= len(kind_points(load_course(COURSE).course.exercises[1]))
@@ -363,9 +342,17 @@ def test_feedback_page_shows_its_pictures(term: Term, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", list(Format))
 def test_scores_leave_in_every_format(term: Term, to: Format) -> None:
-    files = export_rows(read_scores(term.directory), to)
+    scores = read_scores(term.directory / "gradebook.db")
+    files = export_rows(scores.rows, to)
     assert sum(file.text.count("good00") + file.name.count("good00") for file in files) > 0
-    assert len(files) == (len(term.outcome.graded) if to is Format.GRADESCOPE else 1)
+    students = {row.student for row in scores.rows}
+    assert len(files) == (len(students) if to is Format.GRADESCOPE else 1)
+
+
+def test_export_says_whose_score_is_not_final(term: Term) -> None:
+    (note,) = read_scores(term.directory / "gradebook.db").notes
+    assert "broken" in note
+    assert "good00" not in note
 
 
 def test_unknown_assignment_is_one_line(term: Term) -> None:

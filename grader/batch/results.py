@@ -144,6 +144,19 @@ class Results:
             self._database.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
 
 
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Open the results in a folder to read them; raises UsageError where there are none."""
+    path = folder / DATABASE
+    if not path.is_file():
+        raise UsageError(f"{folder} holds no results: run grade batch -o {folder.name} first")
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            yield database
+    except sqlite3.DatabaseError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+
+
 def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path)
     database.execute("PRAGMA journal_mode=WAL")

@@ -1,6 +1,5 @@
 """What the results in a folder come to, read from the database row by row."""
 
-import contextlib
 import json
 import sqlite3
 from collections import Counter
@@ -10,9 +9,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from grader.batch.results import DATABASE
+from grader.batch.results import reading
 from grader.course.models import Course
-from grader.errors import UsageError
 from grader.records import Status
 
 _BUGS = 12  # of the most frequent
@@ -78,23 +76,17 @@ def summarise(folder: Path, course: Course) -> Summary:
     Results of exercises that the course no longer has are left out.
     """
     exercises = [exercise.id for exercise in course.exercises]
-    path = folder / DATABASE
-    if not path.is_file():
-        raise UsageError(f"{folder} holds no results: run grade batch -o {folder.name} first")
-    try:
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            about = dict(database.execute("SELECT name, value FROM about"))
-            (students,) = database.execute("SELECT COUNT(*) FROM students").fetchone()
-            return Summary(
-                about.get("course", ""),
-                students,
-                tuple(s for e in exercises if (s := _exercise(database, e)) is not None),
-                tuple(_students(database, exercises)),
-                _bugs(database, exercises),
-                tuple(_remarks(database, exercises)),
-            )
-    except sqlite3.DatabaseError as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+    with reading(folder) as database:
+        about = dict(database.execute("SELECT name, value FROM about"))
+        (students,) = database.execute("SELECT COUNT(*) FROM students").fetchone()
+        return Summary(
+            about.get("course", ""),
+            students,
+            tuple(s for e in exercises if (s := _exercise(database, e)) is not None),
+            tuple(_students(database, exercises)),
+            _bugs(database, exercises),
+            tuple(_remarks(database, exercises)),
+        )
 
 
 def _exercise(database: sqlite3.Connection, exercise: str) -> ExerciseSummary | None:

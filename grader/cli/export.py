@@ -4,26 +4,44 @@ from pathlib import Path
 
 import click
 
+from grader.batch.results import DATABASE
 from grader.errors import UsageError
-from grader.export import ExportedFile, Format, export_rows
+from grader.export import ExportedFile, Format, Scores, export_rows
+
+_GRADEBOOK = "gradebook.db"
 
 
 def run_export(source: Path, assignment: str, to: str, output: Path) -> int:
     """Write a source's scores in a format; returns the exit status."""
+    scores = _read(source, assignment)
+    for file in export_rows(scores.rows, Format(to)):
+        _write(output / file.name if file.name else output, file)
+    students = len({row.student for row in scores.rows})
+    click.echo(f"wrote {output}: {students} student{'' if students == 1 else 's'}, {to}")
+    for note in scores.notes:
+        click.echo(f"note: {note}")
+    return 0
+
+
+def _read(source: Path, assignment: str) -> Scores:
+    """Read a gradebook, a results folder, or a folder with one of them."""
+    known = [source / name for name in (_GRADEBOOK, DATABASE)] if source.is_dir() else [source]
+    found = [path for path in known if path.is_file()]
+    if len(found) != 1:
+        what = f"holds both {_GRADEBOOK} and {DATABASE}" if found else "is neither"
+        raise UsageError(
+            f"{source} {what}: name nbgrader's {_GRADEBOOK}, or the RESULTS folder of grade batch"
+        )
+    if found[0].name == DATABASE:
+        from grader.batch.scores import read_results
+
+        return read_results(found[0].parent, assignment)
     from grader.nbgrader.lazily import needs_nbgrader
 
-    if not source.exists():
-        raise UsageError(f"{source} is not there: name a gradebook.db or the folder with it")
     with needs_nbgrader():
         from grader.nbgrader.scores import read_scores
 
-    rows = read_scores(source, assignment)
-    files = export_rows(rows, Format(to))
-    for file in files:
-        _write(output / file.name if file.name else output, file)
-    students = len({row.student for row in rows})
-    click.echo(f"wrote {output}: {students} students, {to}")
-    return 0
+    return read_scores(found[0], assignment)
 
 
 def _write(path: Path, file: ExportedFile) -> None:

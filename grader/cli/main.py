@@ -235,7 +235,8 @@ def nbgrader_group() -> None:
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @_COURSE
 @click.option("--assignment", default="", help="The assignment's name; else from the title.")
-def nbgrader_init(directory: Path, course: Path | None, assignment: str) -> None:
+@click.option("--restore", is_flag=True, help="Write again what you removed, too.")
+def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore: bool) -> None:
     r"""Make DIRECTORY a course directory of nbgrader's, or update it.
 
     What you changed there is kept; what the course changed too is named.
@@ -246,7 +247,7 @@ def nbgrader_init(directory: Path, course: Path | None, assignment: str) -> None
     """
     from grader.cli.nbgrader import run_init
 
-    sys.exit(run_init(directory, course, assignment))
+    sys.exit(run_init(directory, course, assignment, restore=restore))
 
 
 @nbgrader_group.command("autograde")
@@ -295,7 +296,11 @@ def nbgrader_autograde(
     default="csv",
     help="Where the scores go.",
 )
-@click.option("--assignment", default="", help="Which assignment, where there are several.")
+@click.option(
+    "--assignment",
+    default="",
+    help="Which, where a gradebook has several; of RESULTS, its name in the export.",
+)
 @click.option(
     "-o",
     "--output",
@@ -304,10 +309,13 @@ def nbgrader_autograde(
     help="The file to write; for Gradescope a folder.",
 )
 def export(source: Path, to: str, assignment: str, output: Path) -> None:
-    r"""Write the scores of a gradebook for another system.
+    r"""Write the scores of a class for another system.
+
+    SOURCE is nbgrader's gradebook.db or the folder with it, or the RESULTS of grade batch.
 
     \b
-    Example:
+    Examples:
+      grade export results --format moodle -o moodle.csv
       grade export gradebook.db --format canvas -o canvas.csv
     """
     from grader.cli.export import run_export

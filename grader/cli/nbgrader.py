@@ -17,33 +17,48 @@ if TYPE_CHECKING:
     from grader.nbgrader.autograde import Outcome
 
 
-def run_init(directory: Path, course: Path | None, assignment: str) -> int:
+def run_init(directory: Path, course: Path | None, assignment: str, *, restore: bool) -> int:
     """Write or update a course directory; status 1 where something conflicts.
 
-    An assignment without a name is called by the beginning of the course's title.
+    An assignment without a name is called by the beginning of the course's title. A directory that
+    was made before knows its course.
     """
     with needs_nbgrader():
         import nbgrader  # noqa: F401 - asked for only to say early that it is missing
 
-        from grader.nbgrader.init import CONFLICTS, init_directory
+        from grader.nbgrader.init import init_directory
+        from grader.nbgrader.place import MANIFEST, course_near
 
-    folder = load_course(find_course(course))
+    if course is None and (directory / MANIFEST).is_file():
+        folder = course_near(directory)
+    else:
+        folder = load_course(find_course(course))
     assignment = assignment or _short_name(folder.course.title)
-    changes = init_directory(directory, folder, assignment)
+    changes = init_directory(directory, folder, assignment, restore=restore)
     for change in changes:
         if change.what != "unchanged":
             click.echo(f"{change.what:<9} {change.path}")
-    counts = Counter(change.what for change in changes)
+    return _say_next(directory, assignment, Counter(change.what for change in changes))
+
+
+def _say_next(directory: Path, assignment: str, counts: Counter[str]) -> int:
+    """Say what is to be done after `init`; returns the exit status."""
+    from grader.nbgrader.init import CONFLICTS
+
+    if counts["removed"]:
+        click.echo("\nWhat you removed stays away; --restore writes it again.")
     if counts["conflict"]:
+        files = "1 file was" if counts["conflict"] == 1 else f"{counts['conflict']} files were"
         click.echo(
-            f"\n{counts['conflict']} changed both in the course and by you; yours stays. The "
-            f"course's is in {directory / CONFLICTS}: take over what you want and delete it there."
+            f"\n{files} changed both by the course and by you; yours stays. The course's is in "
+            f"{directory / CONFLICTS}: take over what you want and delete it there."
         )
         return 1
-    if counts["unchanged"] == len(changes):
+    if counts["wrote"] or counts["updated"]:
+        again = " --force" if counts["updated"] else ""  # else nbgrader leaves the old release
+        click.echo(f"\nnext: cd {directory} && nbgrader generate_assignment {assignment}{again}")
+    elif not counts["kept"]:
         click.echo("nothing to do")
-    elif counts["wrote"]:
-        click.echo(f"\nnext: cd {directory} && nbgrader generate_assignment {assignment}")
     return 0
 
 
@@ -83,6 +98,8 @@ def _report(assignment: str, outcome: "Outcome") -> None:
     for title, lines in (("Noted", outcome.notes), ("For a person", outcome.problems)):
         if lines:
             click.echo(f"\n{title}:")
-            width = max(len(student) for student, _ in lines)
-            for student, text in lines:
+            ordered = sorted(lines, key=lambda line: line[0])  # they came as they were done
+            shown = [(s if s.isprintable() else ascii(s), text) for s, text in ordered]
+            width = max(len(student) for student, _ in shown)
+            for student, text in shown:
                 click.echo(f"  {student:<{width}}  {text}")

@@ -17,6 +17,7 @@ from grader.batch.workplace import Workplace, prepare_keys
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.nbgrader.bulk import GradedHandin, Steps, StudentGrader
+from grader.nbgrader.executor import SandboxExecute
 from grader.nbgrader.gradebook import open_gradebook, read_sheets
 from grader.nbgrader.handin import Handin, find_students, read_handin
 from grader.nbgrader.place import course_near
@@ -33,9 +34,9 @@ class Request:
     assignment: str
     student: str = ""  # one student; all where it is empty
     force: bool = False  # grade again what was graded
-    public: bool = False  # on the public cases
+    public: bool = False  # on the public cases, whatever nbgrader_config.py says
     jobs: int = 1  # processes
-    isolation: Level | None = None  # the best there is, and not below landlock, where None
+    isolation: Level | None = None  # else as nbgrader_config.py says
 
 
 @dataclass
@@ -64,24 +65,26 @@ def autograde(request: Request, progress: Progress) -> Outcome:
     A student's grades are written before the autograded folder appears, and the folder tells that
     the student is done: a run that was stopped goes on where it was.
     """
-    level = choose_for_class(request.isolation)
     app = open_app(request.directory)
     folder = course_near(request.directory)
     converter = Autograde(coursedir=app.coursedir, parent=app)
+    chosen = SandboxExecute(parent=converter)  # what nbgrader_config.py says to the executor
+    level = choose_for_class(request.isolation or _level(chosen.isolation))
+    hidden = chosen.hidden and not request.public
     with open_gradebook(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
         sheets = read_sheets(gradebook, request.assignment)
         students = _chosen(app.coursedir, request)
         outcome = Outcome()
         for student in [s for s in students if not _writable(s)]:
             del students[student]
-            outcome.problems.append((ascii(student), "the folder's name is not UTF-8: rename it"))
+            outcome.problems.append((student, "the folder's name is no plain text: rename it"))
         waiting = {s: p for s, p in students.items() if request.force or _is_new(app, request, s)}
         outcome.skipped += [s for s in students if s not in waiting]
+        outcome.problems += _still_waiting(gradebook, request.assignment, outcome.skipped)
         if not waiting:
             return outcome
         progress.expect(len(waiting))
         exercises = folder.course.exercises
-        hidden = not request.public
         keys = prepare_keys(folder, exercises, progress.expect, progress.advance, hidden=hidden)
         workplace = Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
         begin = partial(_student_grader, workplace, request.directory.resolve(), sheets)
@@ -140,12 +143,13 @@ def _chosen(coursedir: Any, request: Request) -> dict[str, Path]:
     return {request.student: students[request.student]}
 
 
+def _level(named: str) -> Level | None:
+    return Level(named) if named else None
+
+
 def _writable(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a folder's name can stand in a gradebook, a table and a line of a terminal."""
+    return name.isprintable()  # which bytes that are no UTF-8 are not
 
 
 def _is_new(app: Any, request: Request, student: str) -> bool:
@@ -158,6 +162,13 @@ def _is_new(app: Any, request: Request, student: str) -> bool:
         return True
     before, now = (app.coursedir.get_existing_timestamp(path) for path in (done, handed))
     return bool(before and now and now > before)
+
+
+def _still_waiting(gradebook: Any, assignment: str, students: list[str]) -> list[tuple[str, str]]:
+    """Those graded before of whom something is left to a person."""
+    submissions = {s.student_id: s for s in gradebook.assignment_submissions(assignment)}
+    left = [s for s in students if s in submissions and submissions[s].needs_manual_grade]
+    return [(student, "still to be graded by hand, in formgrader") for student in left]
 
 
 def _places(app: Any, converter: Any, request: Request, student: str) -> tuple[Path, Path, int]:

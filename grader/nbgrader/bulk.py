@@ -5,12 +5,14 @@ that would read the gradebook read the sheets instead, and what they would write
 """
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbformat import ValidationError
 from nbformat.reader import NotJSONError
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -29,11 +31,21 @@ from grader.nbgrader.cells import marks
 from grader.nbgrader.executor import SandboxExecute, SaveDiagnoses
 from grader.nbgrader.fill import Filled, fill_notebook
 from grader.nbgrader.handin import Handin
+from grader.nbgrader.place import exercise_of
 from grader.nbgrader.repair import RepairCells, repair_notebook
 from grader.nbgrader.sheet import KnownCell, Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.notebooks import without_outputs
 
+# what hostile or broken files make nbformat raise, and what it means
+_TROUBLES: dict[tuple[type[Exception], ...], str] = {
+    (NotJSONError, UnicodeDecodeError): "it is not valid JSON",
+    (UnicodeEncodeError,): "it holds half a character, which cannot be saved",
+    (RecursionError,): "it is nested too deeply",
+    (AttributeError, KeyError, TypeError, IndexError, ValidationError): (
+        "it is JSON, but not that of a notebook"
+    ),
+}
 # what these would write, the gradebook's one writer does
 _WRITERS = (SaveAutoGrades, SaveDiagnoses, AssignLatePenalties)
 
@@ -82,8 +94,7 @@ class StudentGrader:
         return GradedHandin(handin, tuple(self._notebook(handin, n) for n in sorted(self._sheets)))
 
     def _notebook(self, handin: Handin, name: str) -> GradedNotebook:
-        exercises = self._grader.engine.folder.course.exercises
-        exercise = next((e for e in exercises if name in (e.id, e.stem)), None)
+        exercise = exercise_of(name, self._grader.engine.folder)
         if exercise is None:
             problem = f"{name}.ipynb is no exercise of the course: use nbgrader autograde"
             return GradedNotebook(name, problem=problem, ours=False)
@@ -92,7 +103,9 @@ class StudentGrader:
         if name not in handin.notebooks:
             return GradedNotebook(name, notes=(f"{name}.ipynb was not handed in",))
         try:
-            return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # nbformat's, of what students' files lack
+                return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
         except GraderError:
             raise  # our own fault
         except Exception as error:  # noqa: BLE001 - hostile notebooks; nbgrader raises many kinds
@@ -101,8 +114,9 @@ class StudentGrader:
 
 def _said(error: Exception) -> str:
     """Say in one line why a notebook could not be graded."""
-    if isinstance(error, NotJSONError | UnicodeDecodeError):
-        return "it is not valid JSON"
+    for kinds, sentence in _TROUBLES.items():
+        if isinstance(error, kinds):
+            return sentence
     lines = str(error).strip().splitlines()
     return clean(f"{type(error).__name__}: {lines[0] if lines else ''}", 160)
 

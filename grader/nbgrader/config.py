@@ -10,7 +10,8 @@ _IGNORED = (".ipynb_checkpoints", "*.pyc", "__pycache__", ".pytest_cache", ".gra
 
 
 def set_up(c: "Config") -> None:
-    """Put grader's preprocessors into nbgrader's pipelines."""
+    """Put grader's parts into nbgrader's pipelines and pages."""
+    from grader.nbgrader.markup import FILTERS
     from grader.nbgrader.pipeline import (
         autograde_preprocessors,
         generate_preprocessors,
@@ -20,5 +21,6 @@ def set_up(c: "Config") -> None:
     c.GenerateAssignment.preprocessors = generate_preprocessors()
     c.Autograde.sanitize_preprocessors = sanitize_preprocessors()
     c.Autograde.autograde_preprocessors = autograde_preprocessors()
+    c.HTMLExporter.filters = dict(FILTERS)
     c.CourseDirectory.ignore = list(_IGNORED)
     c.Execute.timeout = _SECONDS

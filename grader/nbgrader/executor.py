@@ -14,9 +14,15 @@ from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.launch import WarmProcess
 from grader.nbgrader.fill import Filled, fill_notebook
-from grader.nbgrader.place import course_near, exercise_of
+from grader.nbgrader.place import (
+    course_directory,
+    course_near,
+    course_of_directory,
+    exercise_of,
+    submitted_folder,
+)
 from grader.nbgrader.verdicts import NotebookGrader
-from grader.submission import Source, read_submission
+from grader.submission import read_submission
 
 _FILLED = "grader"  # the key in nbconvert's resources
 
@@ -40,12 +46,15 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Fill the outputs of the test cells."""
         place = resources["nbgrader"]
-        folder = Path(resources["metadata"]["path"]).resolve()
+        directory = course_directory(self)
+        folder = course_of_directory(directory)
         exercise = exercise_of(place["notebook"], folder)
-        if exercise is None:
+        if folder is None or exercise is None:
             return self._run_other(nb, resources)
-        beside = self._submitted(place, folder)
-        grader = _grader(str(course_near(folder).root), self.hidden, self.isolation)
+        submitted = submitted_folder(directory, place)
+        limit = folder.course.limits.source_kib * 1024
+        beside = read_submission(submitted, folder.course, [exercise], limit).sources
+        grader = _grader(str(folder.root), self.hidden, self.isolation)
         filled = fill_notebook(nb, exercise, grader, beside)
         resources[_FILLED] = filled
         return nb, resources
@@ -57,18 +66,6 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
         self.log.warning("%s is no exercise of the course: it runs in a kernel", name)
         found: tuple[Any, Any] = Execute(parent=self.parent)(nb, resources)
         return found
-
-    def _submitted(self, place: Any, folder: Path) -> dict[str, Source]:
-        """The other exercises, as they were handed in."""
-        course = course_near(folder).course
-        directory = _course_directory(self)
-        if directory is not None:
-            path = directory.format_path(
-                directory.submitted_directory, place["student"], place["assignment"]
-            )
-            folder = Path(directory.root, path)
-        limit = course.limits.source_kib * 1024
-        return dict(read_submission(folder, course, list(course.exercises), limit).sources)
 
 
 class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
@@ -88,15 +85,6 @@ class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
                     grade.auto_score, grade.needs_manual_grade = None, True
                 gradebook.db.commit()
         return nb, resources
-
-
-def _course_directory(part: Any) -> Any:
-    """Nbgrader's course directory, from the converter that this preprocessor belongs to."""
-    while part is not None:
-        if getattr(part, "coursedir", None) is not None:
-            return part.coursedir
-        part = part.parent
-    return None
 
 
 @lru_cache(maxsize=2)

@@ -16,7 +16,7 @@ from grader.nbgrader.cells import (
     points_text,
     units_above,
 )
-from grader.nbgrader.render import Verdict, render_comment
+from grader.nbgrader.render import Verdict
 from grader.nbgrader.verdicts import Graded, NotebookGrader
 from grader.records import Status
 from grader.submission import Source
@@ -79,7 +79,6 @@ def _comments(cells: list[Any], graded: Graded) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for diagnosis in graded.run.result.diagnoses:
         index = defining_cell(cells, diagnosis.target)
-        text = render_comment(diagnosis)
-        if index is not None and text:
-            found.setdefault(str(marks(cells[index])["grade_id"]), []).append(text)
+        if index is not None and diagnosis.told:
+            found.setdefault(str(marks(cells[index])["grade_id"]), []).append(diagnosis.told)
     return {name: "\n".join(texts) for name, texts in found.items()}

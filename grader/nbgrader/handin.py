@@ -36,7 +36,7 @@ def find_students(coursedir: Any, assignment: str) -> dict[str, Path]:
     pattern = coursedir.format_path(step, "(?P<student>.*)", assignment, escape=True)
     found = {}
     for name in sorted(glob(coursedir.format_path(step, "*", assignment))):
-        match = re.fullmatch(pattern, name)
+        match = re.fullmatch(pattern, name, re.DOTALL)
         if match and Path(name).is_dir():
             found[match["student"]] = root / name
     return found
@@ -52,7 +52,7 @@ def read_handin(student: str, folder: Path, course: Course) -> Handin:
             data = read_regular(path, limit)
         except Refused as refused:
             if path.suffix == ".ipynb":
-                problems[path.stem] = f"{path.name} {refused}"
+                problems[path.stem] = f"{path.name} {refused}: {refused.next_step}"
             continue
         if path.suffix == ".ipynb":
             notebooks[path.stem] = data

@@ -29,15 +29,18 @@ class Change:
     """What became of one file."""
 
     path: str  # below the directory
-    what: str  # wrote, updated, unchanged, kept or conflict
+    what: str  # wrote, updated, unchanged, kept, removed or conflict
 
 
-def init_directory(directory: Path, folder: CourseFolder, assignment: str) -> list[Change]:
+def init_directory(
+    directory: Path, folder: CourseFolder, assignment: str, *, restore: bool = False
+) -> list[Change]:
     """Write or update configuration and source notebooks; conflicts are left as they are.
 
     A file that only the course changed is updated; one that only the instructor changed is kept;
-    one that both changed is a conflict: it stays, and the new text is put below `conflicts/`,
-    where it is no danger to a release. Deleting it there says that the conflict is resolved.
+    one that the instructor removed stays away unless `restore` is given; one that both changed is a
+    conflict: it stays, and the new text is put below `conflicts/`, where it is no danger to a
+    release. Deleting it there says that the conflict is resolved.
     """
     _check_name(assignment)
     texts = {CONFIG: _CONFIG_TEXT, **_notebooks(folder, assignment)}
@@ -47,6 +50,9 @@ def init_directory(directory: Path, folder: CourseFolder, assignment: str) -> li
         aside = f"{CONFLICTS}/{name}"
         resolved = written.get(aside) == _digest(text) and not (directory / aside).exists()
         last = _digest(text) if resolved else written.get(name, "")
+        if last and name != CONFIG and not restore and not (directory / name).exists():
+            changes.append(Change(name, "removed"))
+            continue
         change = _place(directory / name, text, last)
         changes.append(Change(name, change))
         if change == "conflict":

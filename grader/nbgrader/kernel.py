@@ -19,7 +19,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import GraderError, UsageError
 from grader.nbgrader.cells import TestCell, Unit, parse_test, points_text
-from grader.nbgrader.place import course_near
+from grader.nbgrader.place import course_of_notebook
 from grader.nbgrader.render import Verdict, render_trouble
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.notebook import executed_cells, kernel_engine
@@ -69,7 +69,7 @@ def units_of_history(executed: Sequence[str]) -> tuple[Unit, ...]:
 
 def _verdict(exercise_id: str, kind: str, points: float | None) -> Verdict:
     here = Path.cwd()
-    folder = course_near(here)
+    folder = course_of_notebook(here)
     exercise = _named(folder, exercise_id)
     if kind not in list(Kind):
         raise UsageError(f"no kind of check '{kind}': known are {', '.join(Kind)}")

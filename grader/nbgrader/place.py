@@ -4,39 +4,111 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
-from grader.course.load import COURSE_FILE, CourseFolder, load_course
+from grader.course.load import (
+    COURSE_FILE,
+    MANIFEST_FILE,
+    CourseFolder,
+    find_course,
+    load_course,
+)
 from grader.course.models import Exercise
 from grader.errors import UsageError
 
 MANIFEST = ".grade-nbgrader.json"
 COURSE_VARIABLE = "GRADE_COURSE"
+_COURSE_OF_BUNDLE = "course-of-the-bundle"
 
 
-def course_root(start: Path) -> Path:
-    """Return the folder of the course for what stands in `start`; raises UsageError.
+def root_near(start: Path) -> Path | None:
+    """Return the folder of the course for what stands in `start`, None where there is none.
 
-    The nearest folder from there upwards that has a course.yml, or that `grade nbgrader init`
-    made; else where the environment variable GRADE_COURSE says.
+    The nearest folder from there upwards that is a course, or that `grade nbgrader init` made;
+    else where the environment variable GRADE_COURSE says. Raises GraderError where the course that
+    is named there is gone.
     """
+    start = start.resolve()
     for folder in (start, *start.parents):
-        if (folder / COURSE_FILE).is_file():
-            return folder
+        if (folder / COURSE_FILE).is_file() or (folder / MANIFEST_FILE).is_file():
+            return find_course(folder)
         if (folder / MANIFEST).is_file():
-            return (folder / read_manifest(folder).course).resolve()
-    if named := os.environ.get(COURSE_VARIABLE):
-        return Path(named)
-    raise UsageError(
-        f"no course here or in a folder above {start}: put the notebook into the course's folder, "
-        f"or set {COURSE_VARIABLE}"
-    )
+            return _root_of_directory(folder)
+    named = os.environ.get(COURSE_VARIABLE)
+    if named and not Path(named, COURSE_FILE).is_file():
+        raise UsageError(f"{COURSE_VARIABLE} is {named}, but no {COURSE_FILE} is there: correct it")
+    return Path(named) if named else None
+
+
+def _root_of_directory(folder: Path) -> Path:
+    root = (folder / read_manifest(folder).course).resolve()
+    if not (root / COURSE_FILE).is_file():
+        raise UsageError(
+            f"the course of {folder} is no longer in {root}: run grade nbgrader init {folder} "
+            "--course with its new place"
+        )
+    return root
 
 
 def course_near(start: Path) -> CourseFolder:
-    """Return the course for what stands in `start`; raises UsageError or CourseError."""
-    root = course_root(start.resolve())
+    """Return the course for what stands in `start`; raises GraderError."""
+    root = root_near(start)
+    if root is None:
+        raise UsageError(
+            f"no course here or in a folder above {start}: run `!grade start my-course` here, or "
+            f"set {COURSE_VARIABLE} to the course's folder"
+        )
+    return _read(root)
+
+
+def course_of_notebook(start: Path) -> CourseFolder:
+    """Return the course for a notebook that runs in `start`; raises GraderError.
+
+    As `course_near`; where that finds none, the one course in a folder of `start`, else the one
+    that grader carries.
+    """
+    from grader.start import packaged_bundle
+
+    below = sorted(path.parent.parent for path in start.glob(f"*/{MANIFEST_FILE}"))
+    if root_near(start) is not None or not (below or packaged_bundle().is_file()):
+        return course_near(start)
+    if len(below) > 1:
+        names = ", ".join(path.name for path in below)
+        raise UsageError(
+            f"there are {len(below)} courses here, {names}: put the notebook into one of them, or "
+            f"set {COURSE_VARIABLE} to its folder"
+        )
+    return _read(find_course(below[0])) if below else _carried_course()
+
+
+def course_of_directory(directory: Any) -> CourseFolder | None:
+    """Return the course of nbgrader's course directory, None where it has none of ours.
+
+    Never ask a submission's own folder for its course: what lies there, its student put there.
+    """
+    root = root_near(Path(directory.root))
+    return _read(root) if root else None
+
+
+@cache
+def _carried_course() -> CourseFolder:
+    """Unpack the course that grader carries, for a notebook that stands alone."""
+    import platformdirs
+
+    from grader import __version__
+    from grader.start import start_course
+
+    into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
+    if (into / MANIFEST_FILE).is_file():
+        start_course(into, renew=True)
+        return load_course(into)
+    return start_course(into).folder
+
+
+def _read(root: Path) -> CourseFolder:
+    """Read a course, once as long as it stays as it is."""
     try:
         changed = (root / COURSE_FILE).stat().st_mtime_ns
     except OSError:
@@ -44,13 +116,24 @@ def course_near(start: Path) -> CourseFolder:
     return _loaded(root, changed)
 
 
-def exercise_of(notebook: str, folder: Path) -> Exercise | None:
-    """Return the exercise that a notebook in `folder` is, None where it is the instructor's own."""
-    try:
-        exercises = course_near(folder).course.exercises
-    except UsageError:
-        return None
+def exercise_of(notebook: str, folder: CourseFolder | None) -> Exercise | None:
+    """Return the exercise that a notebook is, None where it is the instructor's own."""
+    exercises = folder.course.exercises if folder else ()
     return next((e for e in exercises if notebook in (e.id, e.stem)), None)
+
+
+def course_directory(part: Any) -> Any:
+    """Return nbgrader's course directory, from the converter that a preprocessor belongs to."""
+    while getattr(part, "coursedir", None) is None:
+        part = part.parent
+    return part.coursedir
+
+
+def submitted_folder(directory: Any, place: Mapping[str, str]) -> Path:
+    """Return where a submission lies; `place` is nbgrader's note in nbconvert's resources."""
+    step = directory.submitted_directory
+    path = directory.format_path(step, place["student"], place["assignment"])
+    return Path(directory.root, path)
 
 
 @lru_cache(maxsize=4)

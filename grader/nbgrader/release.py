@@ -6,8 +6,8 @@ from typing import Any
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.course.derive import BEGIN
-from grader.errors import GraderError, UsageError
-from grader.nbgrader.place import course_root
+from grader.errors import UsageError
+from grader.nbgrader.place import root_near
 
 
 class RefuseSolutions(NbGraderPreprocessor):  # type: ignore[misc]
@@ -27,9 +27,8 @@ class RefuseSolutions(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def _secret_contents(source: Path) -> set[bytes]:
-    """The contents of all files below the course's solutions."""
-    try:
-        solutions = course_root(source) / "solutions"
-    except GraderError:
+    """The contents of all files below the course's solutions; raises where the course is gone."""
+    root = root_near(source)
+    if root is None:
         return set()
-    return {p.read_bytes().strip() for p in solutions.rglob("*") if p.is_file()} - {b""}
+    return {p.read_bytes().strip() for p in (root / "solutions").rglob("*") if p.is_file()} - {b""}

@@ -10,7 +10,7 @@ from grader.exhibits import Exhibit
 from grader.nbgrader.cells import CellScore, TestCell
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.report.html import render_exhibits
-from grader.report.terminal import MARKS, render_result
+from grader.report.terminal import MARKS, distinct_failures, number, render_result, wrapped
 
 TITLES = {
     Kind.SHAPE: "shapes and types",
@@ -51,7 +51,7 @@ def render_verdict(
 ) -> Verdict:
     """Return the verdict of one test cell of a graded exercise."""
     part = _only(result, score, notes)
-    text = click.unstyle(render_result(part, width=_WIDTH))
+    text = click.unstyle(render_result(part, width=_WIDTH)) + _unsaid(part)
     body = [_head(part, test), *_targets(part), render_exhibits(exhibits)]
     if part.output:
         body.append(f"<div>Your code printed:</div><pre>{_safe(part.output)}</pre>")
@@ -64,12 +64,6 @@ def render_trouble(message: str, max_points: float = 0.0) -> Verdict:
     """Return the verdict where nothing could be graded, with the reason."""
     text = f"This cell could not be graded: {message}."
     return Verdict(0.0, max_points, text, f"<div>{_safe(text)}</div>", Status.ERROR)
-
-
-def render_comment(diagnosis: Diagnosis) -> str:
-    """Return what is said of a solution cell: the mistake and its hint."""
-    hint = f" Hint: {diagnosis.hint}" if diagnosis.hint else ""
-    return f"{diagnosis.evidence}{hint}".strip()
 
 
 def _only(result: ExerciseResult, score: CellScore, notes: Sequence[str]) -> ExerciseResult:
@@ -89,10 +83,22 @@ def _only(result: ExerciseResult, score: CellScore, notes: Sequence[str]) -> Exe
     )
 
 
+def _unsaid(part: ExerciseResult) -> str:
+    """What the report leaves to the checks of other kinds, where a cell of known bugs is alone."""
+    failed = [c for c in part.checks if c.kind is Kind.BUG and c.status is not Status.PASSED]
+    if part.diagnoses or not failed or distinct_failures(part.checks):
+        return ""
+    said = f"{failed[0].message.rstrip('.')}."
+    lines = ["", "", *wrapped(said, _WIDTH, first="    ✗ ", hang=6)]
+    if failed[0].next_step:
+        lines += wrapped(f"{failed[0].next_step}.", _WIDTH, first="      next  ", hang=12)
+    return "\n".join(lines)
+
+
 def _head(part: ExerciseResult, test: TestCell) -> str:
     mark, colour = MARKS[part.status][0], _COLOURS[part.status]
     name = _safe(f"{part.exercise}: {TITLES[test.kind]}")
-    points = f"{part.score:g} / {part.max_score:g} points"
+    points = f"{number(part.score)} / {number(part.max_score)} points"
     bar = _bar(part.score, part.max_score, colour)
     return f'<div><b><span style="color:{colour}">{mark}</span> {name}</b> {bar} {points}</div>'
 
@@ -102,7 +108,7 @@ def _bar(score: float, possible: float, colour: str) -> str:
     width = round(100 * score / possible) if possible > 0 else 0
     return (
         '<svg width="102" height="10" role="img">'
-        f"<title>{score:g} of {possible:g} points</title>"
+        f"<title>{number(score)} of {number(possible)} points</title>"
         '<rect x="0.5" y="0.5" width="101" height="9" fill="none" stroke="#888"/>'
         f'<rect x="1" y="1" width="{width}" height="8" fill="{colour}"/></svg>'
     )

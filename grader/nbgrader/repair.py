@@ -11,10 +11,18 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from grader.course.models import Course
+from grader.errors import UsageError
 from grader.nbgrader.cells import is_test, marks, parse_test
-from grader.nbgrader.place import exercise_of
+from grader.nbgrader.place import (
+    course_directory,
+    course_of_directory,
+    exercise_of,
+    submitted_folder,
+)
 from grader.nbgrader.sheet import KnownCell, Sheet, read_sheet
 from grader.records import Kind
+from grader.submission import Refused, read_regular
 
 
 def repair_notebook(notebook: Any, sheet: Sheet) -> tuple[str, ...]:
@@ -125,12 +133,27 @@ class RepairCells(NbGraderPreprocessor):  # type: ignore[misc]
     """Repairs a submitted notebook of the course before nbgrader's own checks."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Repair a notebook with what the gradebook knows; each repair goes to the log."""
+        """Repair a notebook with what the gradebook knows; each repair goes to the log.
+
+        Raises UsageError where the file is one that the bulk command does not read either.
+        """
         place = resources["nbgrader"]
-        if exercise_of(place["notebook"], Path(resources["metadata"]["path"])) is None:
+        directory = course_directory(self)
+        folder = course_of_directory(directory)
+        if folder is None or exercise_of(place["notebook"], folder) is None:
             return nb, resources  # what damage to other notebooks means, nbgrader says
+        path = submitted_folder(directory, place) / f"{place['notebook']}.ipynb"
+        _check_file(path, folder.course)
         with Gradebook(place["db_url"]) as gradebook:
             sheet = read_sheet(gradebook.find_notebook(place["notebook"], place["assignment"]))
         for note in repair_notebook(nb, sheet):
             self.log.warning("%s, %s: %s", place["student"], place["notebook"], note)
         return nb, resources
+
+
+def _check_file(path: Path, course: Course) -> None:
+    """Refuse links, which lead nbgrader to files of the instructor's, and what is too large."""
+    try:
+        read_regular(path, course.limits.source_kib * 1024)
+    except Refused as refused:
+        raise UsageError(f"{path} {refused}: {refused.next_step}") from None

@@ -5,26 +5,34 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import UsageError
-from grader.export import ScoreRow
+from grader.export import ScoreRow, Scores
 from grader.nbgrader.gradebook import open_gradebook
 
 
-def read_scores(source: Path, assignment: str = "") -> list[ScoreRow]:
-    """Return the scores of an assignment, one row a student and notebook.
+def read_scores(path: Path, assignment: str = "") -> Scores:
+    """Return the scores of an assignment in a gradebook, one row a student and notebook.
 
-    `source` is a gradebook or a folder with gradebook.db. Where the gradebook has one assignment,
-    it need not be named. Every known student has rows: who handed in nothing has zeros.
-    Raises UsageError.
+    Where the gradebook has one assignment, it need not be named. Every known student has rows: who
+    handed in nothing has zeros. Raises UsageError.
     """
-    path = source / "gradebook.db" if source.is_dir() else source
     with open_gradebook(f"sqlite:///{path.resolve()}") as gradebook:
         names = [a.name for a in gradebook.assignments]
-        if not assignment and len(names) != 1:
-            raise UsageError(f"name the assignment by --assignment: {', '.join(names) or 'none'}")
+        if not names:
+            raise UsageError(
+                f"{path} has no assignment yet: run nbgrader generate_assignment first"
+            )
+        if not assignment and len(names) > 1:
+            raise UsageError(
+                f"{path} has several assignments, {', '.join(names)}: --assignment NAME"
+            )
         if assignment and assignment not in names:
-            raise UsageError(f"no assignment '{assignment}': known are {', '.join(names)}")
+            raise UsageError(
+                f"no assignment '{assignment}' in {path}: known are {', '.join(names)}"
+            )
         found = gradebook.find_assignment(assignment or names[0])
-        return list(_rows(gradebook, found))
+        waiting = sorted(s.student_id for s in found.submissions if s.needs_manual_grade)
+        notes = [f"not final, to be graded by hand: {', '.join(waiting)}"] if waiting else []
+        return Scores(tuple(_rows(gradebook, found)), tuple(notes))
 
 
 def _rows(gradebook: Any, assignment: Any) -> Iterator[ScoreRow]:
