@@ -7,7 +7,15 @@ from grader.compare.arrays import shown_shape
 from grader.exhibits import Drawing, Exhibit, Panel
 from grader.records import CheckResult, Diagnosis, Document, ExerciseResult, Kind, Status
 from grader.report.pictures import flow, heat_map, panel_scale
-from grader.report.terminal import MARKS, distinct_failures, number, shown_case
+from grader.report.terminal import (
+    MARKS,
+    distinct_failures,
+    ended,
+    number,
+    shown_case,
+    sole_reason,
+    worded,
+)
 
 _STYLE = """
 .grade{font:15px/1.5 system-ui,sans-serif;color:#1c1c1c;background:#fff;max-width:62rem;
@@ -70,9 +78,13 @@ def _points(score: float, possible: float) -> str:
 def _exercise(result: ExerciseResult, exhibits: Sequence[Exhibit]) -> str:
     name = f"{escape(result.exercise)} · {escape(result.title)}"
     parts = [f"<h2>{name} {_points(result.score, result.max_score)}</h2>"]
-    for target in dict.fromkeys(check.target for check in result.checks):
+    targets = list(dict.fromkeys(check.target for check in result.checks))
+    if reason := sole_reason(result):
+        parts.append(_failure(reason, named=False))
+        targets = []
+    for target in targets:
         checks = [check for check in result.checks if check.target == target]
-        diagnoses = [d for d in result.diagnoses if d.target == target]
+        diagnoses = [d for d in worded(result.diagnoses) if d.target == target]
         shown = [exhibit for exhibit in exhibits if exhibit.target == target]
         parts.append(_target(target, checks, diagnoses, shown))
     if result.output:
@@ -113,12 +125,12 @@ def _kinds(checks: Sequence[CheckResult]) -> list[str]:
     return items
 
 
-def _failure(check: CheckResult) -> str:
-    name = check.id.split("/", 2)[2].replace("property/", "")
-    mark = MARKS[check.status][0]
+def _failure(check: CheckResult, *, named: bool = True) -> str:
+    name = check.id.split("/", 2)[2].replace("property/", "") if named else ""
+    mark = f"{MARKS[check.status][0]} {escape(name)}".strip()
     parts = [
-        f'<div class="failure"><span class="{check.status}">{mark} {escape(name)}</span>: '
-        f"{escape(check.message.rstrip('.'))}."
+        f'<div class="failure"><span class="{check.status}">{mark}</span>{":" if named else ""} '
+        f"{escape(ended(check.message))}"
     ]
     for label, text in (("case", shown_case(check)), ("next", check.next_step)):
         if text:
