@@ -18,16 +18,17 @@ from grader.key.store import AnswerKey
 from grader.plan.records import Array, Call, DrawnCase
 from grader.submission import Submission
 
+INPUT = "input"  # the operation of what came in
 _PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
-# operations that leave values as they were; torch makes some on its own account
-_SILENT = frozenset({"alias", "detach", "expand", "view", "lift_fresh", "clone", "_unsafe_view"})
+_SILENT = frozenset({"alias", "detach", "lift_fresh", "clone", "_unsafe_view"})
+_UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these on its own account
 
 
 @dataclass(frozen=True)
 class Made:
     """A tensor that the submission's run made."""
 
-    operation: str  # torch's name of it, "input" for what came in
+    operation: str  # torch's name of it, or INPUT
     values: Array
     steps: tuple[str, ...]  # named steps whose values it holds
 
@@ -159,9 +160,8 @@ def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
         if not name.startswith("seen/"):
             continue
         operation = name.split("/", 2)[2]
-        if operation == "t" or (
-            operation in _SILENT and any(np.array_equal(values, m.values) for m in made)
-        ):
+        last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
+        if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
         held = tuple(n for n, expected in steps.items() if _same(expected, values))
         made.append(Made(operation, values, held))

@@ -54,9 +54,10 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
 def sole_reason(result: ExerciseResult) -> CheckResult | None:
     """Return the one failure that all of an exercise comes down to, such as a file not there."""
     failed = [c for c in result.checks if c.status is not Status.SKIPPED and c.kind is not Kind.BUG]
+    if len({(check.status, check.message) for check in failed}) != 1 or not failed[0].message:
+        return None
     several = len({check.target for check in failed}) > 1
-    alike = len({(check.status, check.message) for check in failed}) == 1
-    return failed[0] if several and alike and failed[0].message else None
+    return failed[0] if several or f"`{failed[0].target}`" not in failed[0].message else None
 
 
 def heading(name: str, title: str, score: float, possible: float, width: int) -> list[str]:

@@ -5,10 +5,9 @@ import click
 from grader.compare.arrays import shown_shape
 from grader.compare.outcomes import clean
 from grader.report.terminal import wrapped
-from grader.trace import Step, Trace, name_sizes
+from grader.trace import INPUT, Step, Trace, name_sizes
 
 _LINES = 40  # tensors of a run that are listed
-_INPUT = "input"  # the operation of what came in
 # what torch calls operations inside, by the names under which they are written
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
 
@@ -23,7 +22,7 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
         lines += ["", *_step_lines(trace, width)]
     if trace.trouble:
         lines += ["", *wrapped(f"{trace.trouble}.", width, first="  Your run ended here: ", hang=4)]
-    if any(m.operation != _INPUT for m in trace.made):
+    if any(m.operation != INPUT for m in trace.made):
         lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
     return "\n".join(lines) + "\n"
 
