@@ -1,7 +1,6 @@
 """`grade hint` and `grade explain`: help by degrees, and a run laid beside what was expected."""
 
 import re
-from pathlib import Path
 
 import click
 import pytest
