@@ -24,7 +24,7 @@ from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
 from grader.errors import CourseError
 from grader.files import replace_file
 
-FORMAT_VERSION = 1  # of the bundle; a change that older or newer graders misread raises it
+FORMAT_VERSION = 2  # of the bundle; a change that older or newer graders misread raises it
 KEY_FOLDER = "key"
 MANIFEST = MANIFEST_FILE
 STANDINS = f"{KEY_FOLDER}/standins.json"
@@ -46,7 +46,7 @@ class Manifest(BaseModel):
 
 def content_sum(name: str, data: bytes) -> str:
     """Return a file's checksum; line ends of texts do not count, for editors change them."""
-    if name.endswith((".yml", ".json", ".py", ".md", ".ipynb")):
+    if name.endswith((".yml", ".json", ".py", ".md", ".ipynb", ".sha256")):
         data = data.replace(b"\r\n", b"\n")
     return hashlib.sha256(data).hexdigest()
 

@@ -12,7 +12,7 @@ from grader.grading import Run
 from grader.plan.records import PUBLIC, Array
 from grader.records import Diagnosis
 from grader.submission import Submission
-from grader.trace import Made, Trace, trace_target
+from grader.trace import INPUT, Made, Trace, trace_target
 
 _MOST = 24  # rows or columns of a picture; what is larger is cut
 
@@ -68,6 +68,8 @@ def exhibits_of(
         trace = trace_target(engine, exercise, target, submission, run)
         if trace is None or target.kind == "factory":
             continue  # a factory's values are its own, drawn at construction
+        if trace.trouble and all(made.operation == INPUT for made in trace.made):
+            continue  # it ended before it made anything: there is nothing to lay beside
         found = [d for d in run.result.diagnoses if d.target == target.name]
         exhibits.append(_exhibit(target, trace, found))
     return tuple(exhibits)

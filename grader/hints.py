@@ -1,27 +1,13 @@
 """Hints by degrees, from gentle to plain: from the diagnosis at hand, or from the lesson."""
 
-import re
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
 
+from grader.course.lesson import Passage, find_passage
 from grader.course.models import Exercise, Target
 from grader.key.store import AnswerKey
 from grader.plan.records import DrawnCase
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-
-_WORD = re.compile(r"[A-Za-z_]{3,}")
-_BRIEF = 8  # different words; a shorter passage says too little to be sent to
-_NEAR = 2.6  # a passage this near to a text is about the same matter
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A paragraph or bullet of a lesson."""
-
-    section: str  # the heading that it stands under
-    text: str
-    line: int  # in the stub, from 1
 
 
 @dataclass(frozen=True)
@@ -35,27 +21,8 @@ class Advice:
     lesson: Passage | None
 
 
-def read_lesson(stub: str) -> list[Passage]:
-    """Return a lesson's paragraphs and bullets, in order."""
-    passages: list[Passage] = []
-    section, text, start, fenced = "", "", 0, False
-    for number, line in enumerate([*stub.splitlines(), "# %%"], start=1):
-        body = line[2:] if line.startswith("# ") else ""
-        fenced ^= body.startswith("```")
-        ends = not line.startswith("#") or not body or body.startswith(("#", "- ", "|", "%%"))
-        if text and ends:
-            passages.append(Passage(section, text, start))
-            text = ""
-        if body.startswith("#"):
-            section = body.lstrip("# ").strip()
-        elif body and not fenced and not body.startswith(("%%", "|", "```", "$$")):
-            start = start if text else number
-            text = f"{text} {body.strip().removeprefix('- ')}".strip()
-    return passages
-
-
 def advise(
-    exercise: Exercise, key: AnswerKey, result: ExerciseResult, lesson: list[Passage]
+    exercise: Exercise, key: AnswerKey, result: ExerciseResult, lesson: Sequence[Passage]
 ) -> Advice | None:
     """Return advice on the first target that is not right, None where all is."""
     for target in exercise.targets:
@@ -75,33 +42,34 @@ def advise(
     return None
 
 
-def _of_bug(target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: list[Passage]) -> Advice:
+def _of_bug(
+    target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
+) -> Advice:
     bugs = {bug.id: bug for bug in key.book.bugs if bug.target == target.name}
     others = {bug.id: bug for bug in key.book.bugs}
     bug = bugs.get(diagnosis.bugs[0]) or others[diagnosis.bugs[0]]
-    words = " ".join([bug.title, bug.when, bug.step, *bug.hints])
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.evidence,
         bug.hints,
-        find_passage(lesson, words) or _section(target, lesson),
+        find_passage(lesson, bug.lesson) or _section(target, lesson),
     )
 
 
-def _of_step(target: Target, diagnosis: Diagnosis, lesson: list[Passage]) -> Advice:
+def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) -> Advice:
     step = diagnosis.step
     further = (
         f"Print `{step}` for the smallest case, and work the same numbers out by hand.",
         "Lay the shapes of your run beside those expected: grade explain shows them.",
     )
-    passage = find_passage(lesson, step)
+    passage = _section(target, lesson)
     return Advice(
         target.name, f"step {step}", diagnosis.evidence, (diagnosis.hint, *further), passage
     )
 
 
-def _unwritten(target: Target, key: AnswerKey, lesson: list[Passage]) -> Advice:
+def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
     """For a blank: where the lesson speaks of it, then its steps, then their shapes."""
     hints = ["Begin with the docstring: it says what goes in and what comes out."]
     levels = [" and ".join(level) for level in target.step_levels]
@@ -112,7 +80,7 @@ def _unwritten(target: Target, key: AnswerKey, lesson: list[Passage]) -> Advice:
     return Advice(target.name, "not written yet", "", tuple(hints), _section(target, lesson))
 
 
-def _section(target: Target, lesson: list[Passage]) -> Passage | None:
+def _section(target: Target, lesson: Sequence[Passage]) -> Passage | None:
     return next((p for p in lesson if f"{target.name}(" in p.section), None)
 
 
@@ -128,31 +96,18 @@ def _step_shapes(target: Target, key: AnswerKey) -> str:
     return f"For {sizes} the shapes are: {shapes}." if shapes else ""
 
 
-def _of_check(target: Target, check: CheckResult, lesson: list[Passage]) -> Advice:
-    hints = [f"{check.next_step[:1].upper()}{check.next_step[1:]}."] if check.next_step else []
-    hints.append("Lay the shapes of your run beside those expected: grade explain shows them.")
+def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> Advice:
+    hints = [_sentence(check.next_step)] if check.next_step else []
+    if check.case:  # it ran
+        hints.append("Lay the shapes of your run beside those expected: grade explain shows them.")
     name = check.id.split("/", 2)[2]
-    finding = f"{check.message[:1].upper()}{check.message[1:]}."
-    passage = find_passage(lesson, f"{name} {check.message}")
-    return Advice(target.name, name, finding, tuple(hints), passage)
+    return Advice(
+        target.name, name, _sentence(check.message), tuple(hints), _section(target, lesson)
+    )
 
 
-def find_passage(lesson: list[Passage], words: str) -> Passage | None:
-    """Return the passage nearest to a text by its rare words, None where none is near."""
-    bags = [_words(passage.text) for passage in lesson]
-    count = Counter(word for bag in bags for word in bag)
-    rarity = {word: log(len(bags) / number) ** 2 for word, number in count.items()}
-    wanted = _words(words)
-    nearness = [
-        0.0
-        if len(bag) < _BRIEF
-        else sum(rarity[word] for word in bag & wanted)
-        / sqrt(sum(rarity[word] for word in bag) or 1)
-        for bag in bags
-    ]
-    best = max(range(len(lesson)), key=nearness.__getitem__, default=-1)
-    return lesson[best] if best >= 0 and nearness[best] >= _NEAR else None
-
-
-def _words(text: str) -> set[str]:
-    return {word.lower().rstrip("s") for word in _WORD.findall(text)}
+def _sentence(text: str) -> str:
+    """A text with a capital, unless it begins with a name, and with its full stop."""
+    first = text.split(maxsplit=1)[0] if text else ""
+    begun = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+    return begun if begun.endswith(("?", ".")) else f"{begun}."

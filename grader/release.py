@@ -34,22 +34,26 @@ from grader.leaks import Secrets, find_leaks
 from grader.plan.records import PUBLIC
 
 _SCHEMA = "# yaml-language-server:"  # names a file that only the grader's own tree has
+_COMMANDS = (
+    ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
+    ("grade hint {}", "hints, from gentle to plain"),
+    ("grade explain {}", "the shapes in your own run beside those expected"),
+    ("grade list", "how far you are"),
+    ("grade reset {}", "begin an exercise anew; your file is kept"),
+    ("grade pack", "the zip to hand in"),
+)
 _README = """\
 # {title}
 
 {count} exercises, {points:g} points. Each file in `exercises/` is a lesson with gaps: read it,
 replace each `raise NotImplementedError` by your code, and check your work as often as you like.
 
-    pip install grader             # once
-    grade check {first} --watch    # checks again on each save, and goes on when all is right
-    grade hint {first}             # hints, from gentle to plain
-    grade explain {first}          # the shapes in your own run beside those expected
-    grade list                     # how far you are
-    grade reset {first}            # begin an exercise anew; your file is kept
-    grade pack                     # the zip to hand in
+{commands}
 
-If you would rather work in notebooks, move those of `notebooks/` to `exercises/`, or begin with
-`grade start my-folder --notebooks`. The folder `key/` is for the grader: leave it as it is.
+If you would rather work in notebooks, begin with `grade start my-folder --notebooks`, or move those
+of an unpacked bundle's `notebooks/` to `exercises/`. The folder `key/` is for the grader: leave it
+as it is. Should a file of it go missing, `grade start . --renew` in this folder brings it back and
+leaves your work alone.
 """
 
 
@@ -99,9 +103,13 @@ def _public_course(folder: CourseFolder) -> bytes:
 
 def _readme(folder: CourseFolder) -> str:
     exercises = folder.course.exercises
-    points = sum(exercise.points for exercise in exercises)
+    lines = [(command.format(exercises[0].id), what) for command, what in _COMMANDS]
+    wide = max(len(command) for command, _ in lines)
     return _README.format(
-        title=folder.course.title, count=len(exercises), points=points, first=exercises[0].id
+        title=folder.course.title,
+        count=len(exercises),
+        points=sum(exercise.points for exercise in exercises),
+        commands="\n".join(f"    {command:<{wide}}    # {what}" for command, what in lines),
     )
 
 

@@ -50,6 +50,8 @@ def start_course(
         kept = {
             n: d for n, d in files.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")
         }
+        if not (into / "exercises").exists():  # all gone: begun anew, for nothing is lost by it
+            kept |= _exercises(files, notebooks=notebooks)
         _write(into, kept)
     else:
         if into.exists() and (not into.is_dir() or any(into.iterdir())):
@@ -70,12 +72,14 @@ def _chosen(files: Mapping[str, bytes], *, notebooks: bool) -> dict[str, bytes]:
     Only what a bundle has by its form is taken: the folder of a student would do as a bundle.
     """
     chosen = {n: d for n, d in files.items() if n in _TOP or n.startswith(f"{KEY_FOLDER}/")}
+    return chosen | _exercises(files, notebooks=notebooks)
+
+
+def _exercises(files: Mapping[str, bytes], *, notebooks: bool) -> dict[str, bytes]:
+    """The untouched exercises, in one form."""
     suffix = ".ipynb" if notebooks else ".py"
-    for name, data in files.items():
-        path = PurePosixPath(name)
-        if name.startswith(f"{STUBS}/") and path.suffix == suffix:
-            chosen[f"exercises/{path.name}"] = data
-    return chosen
+    stubs = {PurePosixPath(n): d for n, d in files.items() if n.startswith(f"{STUBS}/")}
+    return {f"exercises/{path.name}": d for path, d in stubs.items() if path.suffix == suffix}
 
 
 def _make(into: Path, files: Mapping[str, bytes]) -> None:

@@ -5,7 +5,7 @@ import difflib
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -123,21 +123,23 @@ def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: in
             note = f"both {found[0]} and {found[1]} are there; {found[0]} was graded"
             source = replace(source, notes=(*source.notes, note))
         return source
-    present = sorted(n for n in files if n.endswith(SUFFIXES) and n.isprintable())
-    near = difflib.get_close_matches(exercise.file, present, 1, cutoff=0.75)
-    meant = bool(near) and not any(
-        near[0].startswith(f"{exercise.id[:-1]}{d}") for d in _other(exercise)
-    )
-    if meant:
-        step = f"rename {near[0]} to {exercise.file}"
+    near = _near(exercise, files)
+    if near:
+        step = f"rename {near} to {exercise.stem}{Path(near).suffix}"
     else:
         step = f"put {exercise.file} into the folder {place}"
     problem = f"{exercise.file} is not there"
-    return Source(exercise.file, problem=problem, next_step=step, absent=not meant)
+    return Source(exercise.file, problem=problem, next_step=step, absent=not near)
 
 
-def _other(exercise: Exercise) -> list[str]:
-    return [str(d) for d in range(10) if str(d) != exercise.id[-1]]
+def _near(exercise: Exercise, files: Collection[str]) -> str:
+    """The file that is meant for an exercise though it has another name, "" where none is."""
+    present = sorted(n for n in files if n.endswith(SUFFIXES) and n.isprintable())
+    own = [name for name in present if re.match(rf"{exercise.id}(?!\d)", name)]
+    numbered = re.compile(exercise.id.rstrip("0123456789") + r"\d")
+    free = [name for name in present if not numbered.match(name)]
+    near = difflib.get_close_matches(exercise.file, free, 1, cutoff=0.75)
+    return next(iter([*own, *near]), "")
 
 
 def read_source(path: Path, limit: int) -> Source:

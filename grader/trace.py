@@ -18,15 +18,17 @@ from grader.key.store import AnswerKey
 from grader.plan.records import Array, Call, DrawnCase
 from grader.submission import Submission
 
+INPUT = "input"  # the operation of what came in
 _PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
-_SILENT = frozenset({"alias", "detach", "expand", "lift_fresh", "clone", "_unsafe_view"})
+_SILENT = frozenset({"alias", "detach", "lift_fresh", "clone", "_unsafe_view"})
+_UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these on its own account
 
 
 @dataclass(frozen=True)
 class Made:
     """A tensor that the submission's run made."""
 
-    operation: str  # torch's name of it, "input" for what came in
+    operation: str  # torch's name of it, or INPUT
     values: Array
     steps: tuple[str, ...]  # named steps whose values it holds
 
@@ -77,6 +79,7 @@ def trace_target(
     limits = engine.folder.course.limits
     recorded = collect(engine.warm, job, [record], key.payload, limits).answers[call.id]
     outcome = judge_call(evidence, call, "output")
+    stopped = outcome.kind in ("raised", "todo", "missing", "unbound", "type")
     return Trace(
         target=target.name,
         case=evidence.case(call),
@@ -84,7 +87,7 @@ def trace_target(
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(key, call, recorded),
         products=_products(exercise),
-        trouble=outcome.message if outcome.kind in ("raised", "todo", "missing", "unbound") else "",
+        trouble=outcome.message if stopped else "",
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(run.answers.get(call.id, Answer(recorded.status))),
     )
@@ -136,7 +139,7 @@ def _steps(target: Target, key: AnswerKey, call: Call, recorded: Answer) -> tupl
             expected[name],
             any(_same(expected[name], array) for array in seen.values())
             or (not exact[name] and occurs(expected[name], made)),
-            any(array.shape == expected[name].shape for array in seen.values()),
+            any(array.shape == expected[name].shape for array in made),
         )
         for name in target.step_names
         if name in expected
@@ -158,9 +161,8 @@ def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
         if not name.startswith("seen/"):
             continue
         operation = name.split("/", 2)[2]
-        if operation == "t" or (
-            operation in _SILENT and made and values.shape == made[-1].values.shape
-        ):
+        last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
+        if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
         held = tuple(n for n, expected in steps.items() if _same(expected, values))
         made.append(Made(operation, values, held))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from grader.course.models import Exercise
 from grader.engine import Engine
-from grader.records import ExerciseResult, Status
+from grader.records import CheckResult, ExerciseResult, Kind, Status
 from grader.submission import Source, file_names, read_submission
 
 _POLL = 0.02  # seconds; a look at some files costs microseconds, and works on any file system
@@ -86,8 +86,8 @@ class Change:
     """What is new since the last run of an exercise."""
 
     points: float  # more than before; less where negative
-    passed: tuple[str, ...]  # checks that are passed now, as "fold_heads shape"
-    failed: tuple[str, ...]  # checks that no longer are
+    passed: tuple[str, ...]  # what is passed now, as "fold_heads shape" or "all of fold_heads"
+    failed: tuple[str, ...]  # what no longer is
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,25 @@ def compare_results(before: ExerciseResult, after: ExerciseResult) -> Change:
     """Return what changed from one run of an exercise to the next."""
     was = {check.id for check in before.checks if check.status is Status.PASSED}
     now = {check.id for check in after.checks if check.status is Status.PASSED}
-    known = {check.id for check in after.checks}
     return Change(
         round(after.score - before.score, 2),
-        tuple(_short(check.id) for check in after.checks if check.id in now - was),
-        tuple(sorted(_short(check_id) for check_id in (was - now) & known)),
+        _short([check for check in after.checks if check.id in now - was], after),
+        _short([check for check in after.checks if check.id in was - now], after),
     )
 
 
-def _short(check_id: str) -> str:
-    return " ".join(check_id.split("/")[1:]).replace(" property ", " ")
+def _short(changed: Sequence[CheckResult], result: ExerciseResult) -> tuple[str, ...]:
+    """Checks in words; a target alone where all of it changed. Known mistakes go by no name."""
+    words = []
+    for target in dict.fromkeys(check.target for check in changed):
+        every = [check for check in result.checks if check.target == target]
+        own = [check for check in changed if check.target == target]
+        if len(own) == len(every):
+            words.append(f"all of {target}")
+            continue
+        named = [check.id.split("/")[2:] for check in own if check.kind is not Kind.BUG]
+        words += [f"{target} {name[-1]}" for name in named]
+    return tuple(words)
 
 
 @dataclass

@@ -1,15 +1,15 @@
 """`grade hint` and `grade explain`: help by degrees, and a run laid beside what was expected."""
 
 import re
-from pathlib import Path
 
 import click
 import pytest
 from support import SUBMISSIONS, solution
 
 from grader.course.derive import solution_lines
+from grader.course.lesson import read_lesson
 from grader.engine import Engine
-from grader.hints import Advice, advise, find_passage, read_lesson
+from grader.hints import Advice, advise
 from grader.report.hint import render_hint
 from grader.report.trace import render_trace
 from grader.submission import Source, Submission, read_submission
@@ -74,23 +74,33 @@ def test_no_hint_of_any_bug_is_a_line_of_a_solution(shipped_engine: Engine) -> N
 
 
 @pytest.mark.parametrize(
-    ("exercise", "words", "passage"),
+    ("sample", "exercise", "passage"),
     [
-        (
-            "exercise3",
-            "transpose returns a new view; the result is thrown away, and you kept nothing",
-            "A result thrown away",
-        ),
-        ("exercise1", "the softmax runs along the wrong axis, columns sum to one", "wrong axis"),
-        ("exercise3", "", None),
+        ("keys-from-queries", "exercise3", "The pasted line. Three nearly equal lines"),
+        ("softmax-over-queries", "exercise1", "The softmax runs along the wrong axis. The col"),
     ],
 )
-def test_lesson_passage_is_the_one_about_the_matter(
-    pristine: Path, exercise: str, words: str, passage: str | None
+def test_lesson_passage_is_the_one_that_the_bug_names(
+    shipped_engine: Engine, sample: str, exercise: str, passage: str
 ) -> None:
-    (stub,) = (pristine / "key" / "stubs").glob(f"{exercise}_*.py")
-    found = find_passage(read_lesson(stub.read_text("utf-8")), words)
-    assert (passage in found.text) if found and passage else found is passage
+    advice = _advice(shipped_engine, sample, exercise)
+    assert advice is not None
+    assert advice.lesson is not None
+    assert advice.lesson.text.startswith(passage)
+
+
+def test_what_no_passage_fits_is_sent_to_the_target_s_own_section(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "tuple-returned", "exercise3")
+    assert advice is not None
+    assert advice.lesson is not None
+    assert f"{advice.target}(" in advice.lesson.section
+
+
+def test_hint_of_a_notebook_names_no_line(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
+    assert advice is not None
+    assert "from line" in render_hint(advice, "exercise3", 1)
+    assert "from line" not in render_hint(advice, "exercise3", 1, notebook=True)
 
 
 def _trace(engine: Engine, source: Source, exercise: str, target: str) -> Trace:

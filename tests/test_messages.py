@@ -16,9 +16,10 @@ from support import GOLDEN, SUBMISSIONS
 
 from grader.bundle import MANIFEST, zipped
 from grader.cli import main as program
+from grader.course.lesson import read_lesson
 from grader.course.load import load_course
 from grader.engine import Engine
-from grader.hints import advise, read_lesson
+from grader.hints import advise
 from grader.pack import pack_work
 from grader.progress import remember_result
 from grader.records import Status

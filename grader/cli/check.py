@@ -75,7 +75,7 @@ def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -
     """
     ids = []
     for text in typed:
-        found = [i for i, names in known.items() if text.removesuffix(".py") in names]
+        found = [i for i, names in known.items() if text in names]
         if not found:
             names = [name for ways in known.values() for name in ways if not name.isdigit()]
             near = difflib.get_close_matches(text, names, 3, cutoff=0.5)

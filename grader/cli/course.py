@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.grade_many import chosen_exercises
+from grader.cli.grade_many import chosen_exercises, place_of_work
 from grader.cli.progress import Progress
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
@@ -37,7 +37,7 @@ def open_desk(
     try:
         folder = load_course(find_course(course))
         exercises = chosen_exercises(folder, typed)
-        place = submission or folder.exercises
+        place = place_of_work(folder, submission)
         limit = folder.course.limits.source_kib * 1024
         read = read_submission(place, folder.course, exercises, limit)
         engine = open_engine(folder, exercises, warm, on_built=progress.key_built)

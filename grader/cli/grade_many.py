@@ -1,5 +1,6 @@
 """Grades the exercises that a request names, and gathers the document."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import click
 
 from grader.cli.check import Request, resolve_exercises
 from grader.cli.progress import Progress
-from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.load import CourseFolder, find_course, load_course, renewal
 from grader.course.models import Exercise
 from grader.engine import Engine, open_engine
 from grader.errors import UsageError
@@ -15,7 +16,7 @@ from grader.execute.launch import WarmProcess
 from grader.grading import Run
 from grader.progress import remember_result
 from grader.records import Document
-from grader.submission import Submission, read_submission
+from grader.submission import SUFFIXES, Submission, read_submission
 
 
 def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Document:
@@ -23,9 +24,8 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
     folder = load_course(find_course(request.course))
     exercises = chosen_exercises(folder, request.exercises)
     limit = folder.course.limits.source_kib * 1024
-    submission = read_submission(
-        request.submission or folder.exercises, folder.course, exercises, limit
-    )
+    place = place_of_work(folder, request.submission)
+    submission = read_submission(place, folder.course, exercises, limit)
     progress.expect(len(exercises))
     engine = open_engine(
         folder, exercises, warm, hidden=request.hidden, on_built=progress.key_built
@@ -73,5 +73,26 @@ def chosen_exercises(folder: CourseFolder, typed: Sequence[str]) -> list[Exercis
         e.id: (e.id, e.id.lstrip("abcdefghijklmnopqrstuvwxyz"), e.name, e.stem)
         for e in folder.course.exercises
     }
-    ids = resolve_exercises(typed, known) if typed else list(known)
+    meant = [_name_of(folder, text) for text in typed]
+    ids = resolve_exercises(meant, known) if typed else list(known)
     return [folder.course.exercise(i) for i in ids]
+
+
+def _name_of(folder: CourseFolder, typed: str) -> str:
+    """The exercise that a typed path means; raises UsageError for a file of another place."""
+    path = Path(typed)
+    if path.suffix not in SUFFIXES:
+        return typed
+    if path.is_file() and path.parent.resolve() != folder.exercises.resolve():
+        raise UsageError(
+            f"{typed} is not in {folder.exercises}: name the exercise, and give the file "
+            f"with --submission {shlex.quote(typed)}"
+        )
+    return path.stem
+
+
+def place_of_work(folder: CourseFolder, submission: Path | None) -> Path:
+    """Return what is graded: a submission, else the student's own; raises UsageError."""
+    if submission is None and folder.shipped and not folder.exercises.is_dir():
+        raise UsageError(f"{folder.exercises} is missing; {renewal(folder.root)}")
+    return submission or folder.exercises

@@ -28,9 +28,18 @@ _ISOLATION = click.option(
     help="The level to isolate submissions at; else the best there is, and not below landlock.",
 )
 
+_STUDENTS = ("start", "list", "check", "hint", "explain", "reset", "pack", "doctor")
+
 
 class _Suggesting(click.Group):
-    """Names the nearest command where an unknown one is asked for."""
+    """Names the nearest command where an unknown one is asked for, and helps where none is."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help where there is nothing to parse."""
+        if not args:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -44,10 +53,22 @@ class _Suggesting(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Suggesting, context_settings={"max_content_width": 100})
+class _Program(_Suggesting):
+    """Lists what students need apart from what instructors do."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write two lists, the students' in the order of their work."""
+        rest = [name for name in self.list_commands(ctx) if name not in _STUDENTS]
+        for title, names in (("Commands", _STUDENTS), ("For instructors", rest)):
+            with formatter.section(title):
+                rows = [(name, self.commands[name].get_short_help_str(90)) for name in names]
+                formatter.write_dl(rows)
+
+
+@click.group(cls=_Program, context_settings={"max_content_width": 100})
 @click.version_option(__version__, prog_name="grade")
 def cli() -> None:
-    r"""Grade exercises on transformer components, and name the mistake.
+    """Grade exercises on transformer components, and name the mistake.
 
     \b
     Example:
@@ -58,7 +79,7 @@ def cli() -> None:
 @cli.command("list")
 @_COURSE
 def list_exercises(course: Path | None) -> None:
-    r"""List the exercises of the course with their points.
+    """List the exercises of the course with their points.
 
     \b
     Example:
@@ -92,7 +113,7 @@ def check(
     html: Path | None,
     watch: bool,
 ) -> None:
-    r"""Grade your own work and say what is right, what is not, and what to do next.
+    """Grade your own work and say what is right, what is not, and what to do next.
 
     EXERCISE is an identifier, a number or a name: exercise3, 3 or multi_head.
 
@@ -112,7 +133,7 @@ def check(
             raise click.UsageError("--watch goes with --submission and --course alone")
         sys.exit(run_watch(exercises, course, submission))
     if bool(exercises) == everything:
-        raise click.UsageError("name one or more exercises, or give --all")
+        raise click.UsageError("name one or more exercises, as in: grade check 3; or give --all")
     request = Request(exercises, submission, course, hidden, as_json, html)
     sys.exit(run_check(request))
 
@@ -127,7 +148,7 @@ def check(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
 def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path | None) -> None:
-    r"""Test the course's own tests: every bug caught and named, every variant accepted.
+    """Test the course's own tests: every bug caught and named, every variant accepted.
 
     \b
     Example:
@@ -164,7 +185,7 @@ def batch(
     isolation: str | None,
     force: bool,
 ) -> None:
-    r"""Grade a class: a folder with one folder, zip, .py file or notebook a student.
+    """Grade a class: a folder with one folder, zip, .py file or notebook a student.
 
     Stopped at any moment and started again, it goes on where it was.
 
@@ -194,7 +215,7 @@ def batch(
 @click.option("--students", is_flag=True, help="A line a student, in place of the class.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def report(results: Path, course: Path | None, students: bool, as_json: bool) -> None:
-    r"""Show what the results of a class come to.
+    """Show what the results of a class come to.
 
     \b
     Examples:
@@ -210,7 +231,7 @@ def report(results: Path, course: Path | None, students: bool, as_json: bool) ->
 @_COURSE
 @click.option("--check", "only_check", is_flag=True, help="Only say whether a file would change.")
 def derive(course: Path | None, only_check: bool) -> None:
-    r"""Write the stubs in exercises/ from the solutions (for instructors).
+    """Write the stubs in exercises/ from the solutions (for instructors).
 
     \b
     Example:
@@ -223,7 +244,7 @@ def derive(course: Path | None, only_check: bool) -> None:
 
 @cli.group("nbgrader", cls=_Suggesting)
 def nbgrader_group() -> None:
-    r"""Run the course with nbgrader (for instructors).
+    """Run the course with nbgrader (for instructors).
 
     \b
     Example:
@@ -237,7 +258,7 @@ def nbgrader_group() -> None:
 @click.option("--assignment", default="", help="The assignment's name; else from the title.")
 @click.option("--restore", is_flag=True, help="Write again what you removed, too.")
 def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore: bool) -> None:
-    r"""Make DIRECTORY a course directory of nbgrader's, or update it.
+    """Make DIRECTORY a course directory of nbgrader's, or update it.
 
     What you changed there is kept; what the course changed too is named.
 
@@ -272,7 +293,7 @@ def nbgrader_autograde(
     force: bool,
     public: bool,
 ) -> None:
-    r"""Grade a whole class into nbgrader's gradebook, fast and in the sandbox.
+    """Grade a whole class into nbgrader's gradebook, fast and in the sandbox.
 
     \b
     Example:
@@ -309,7 +330,7 @@ def nbgrader_autograde(
     help="The file to write; for Gradescope a folder.",
 )
 def export(source: Path, to: str, assignment: str, output: Path) -> None:
-    r"""Write the scores of a class for another system.
+    """Write the scores of a class for another system.
 
     SOURCE is nbgrader's gradebook.db or the folder with it, or the RESULTS of grade batch.
 
@@ -335,7 +356,7 @@ _SUBMISSION = click.option(
 @_SUBMISSION
 @_COURSE
 def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
-    r"""Give a hint on the first thing that is not right; each time a plainer one.
+    """Give a hint on the first thing that is not right; each time a plainer one.
 
     \b
     Example:
@@ -352,7 +373,7 @@ def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
 @_SUBMISSION
 @_COURSE
 def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
-    r"""Show the shapes of your own run, step by step, beside those expected.
+    """Show the shapes of your own run, step by step, beside those expected.
 
     \b
     Example:
@@ -367,7 +388,7 @@ def explain(exercise: str, target: str, submission: Path | None, course: Path | 
 @click.argument("exercise")
 @_COURSE
 def reset(exercise: str, course: Path | None) -> None:
-    r"""Begin an exercise anew; what you had is kept in backups/.
+    """Begin an exercise anew; what you had is kept in backups/.
 
     \b
     Example:
@@ -383,7 +404,7 @@ def reset(exercise: str, course: Path | None) -> None:
 @_COURSE
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The zip to write.")
 def pack(submission: Path | None, course: Path | None, output: Path | None) -> None:
-    r"""Make the zip to hand in, checked as it will be graded, with a receipt.
+    """Make the zip to hand in, checked as it will be graded, with a receipt.
 
     \b
     Example:
@@ -404,7 +425,7 @@ def pack(submission: Path | None, course: Path | None, output: Path | None) -> N
 )
 @click.option("--renew", is_flag=True, help="Put course files right; your exercises stay as is.")
 def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> None:
-    r"""Make a course folder of your own to work in.
+    """Make a course folder of your own to work in.
 
     \b
     Example:
@@ -419,7 +440,7 @@ def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> No
 @click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
 @_COURSE
 def release(into: Path, course: Path | None) -> None:
-    r"""Make the bundle that students get (for instructors).
+    """Make the bundle that students get (for instructors).
 
     It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
 
@@ -435,7 +456,7 @@ def release(into: Path, course: Path | None) -> None:
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def doctor(as_json: bool) -> None:
-    r"""Show how well this machine isolates submissions, and what would make it better.
+    """Show how well this machine isolates submissions, and what would make it better.
 
     Each wall is tried for real, by a submission that attempts what it must not.
 
@@ -462,7 +483,7 @@ def main() -> None:
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)
-        _fail(error.format_message(), 2)
+        _fail(_told(error), 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("stopped", 1)
     except GraderError as error:
@@ -474,6 +495,16 @@ def main() -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         _fail(f"a fault of grader's own, please report it: {error!r} at {place}", 3)
+
+
+def _told(error: click.ClickException) -> str:
+    """What was wrong with a command line; for something missing, an example beside."""
+    if not isinstance(error, click.MissingParameter) or error.ctx is None or error.param is None:
+        return error.format_message()
+    option = isinstance(error.param, click.Option)
+    name = error.param.opts[-1] if option else error.param.make_metavar(error.ctx)
+    example = (error.ctx.command.help or "").rstrip().splitlines()[-1].strip()
+    return f"{name} is missing, as in: {example}"
 
 
 def _fail(message: str, status: int) -> None:

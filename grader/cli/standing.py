@@ -17,7 +17,11 @@ def standing_of(folder: CourseFolder) -> list[Row]:
     rows = []
     for exercise in course.exercises:
         own = progress.of(exercise.id)
-        source = read.source(exercise) if read else Source(exercise.file, problem="no folder")
+        source = (
+            read.source(exercise)
+            if read
+            else Source(exercise.file, problem="exercises/ is missing")
+        )
         rows.append(
             Row(
                 exercise.id,
@@ -26,7 +30,10 @@ def standing_of(folder: CourseFolder) -> list[Row]:
                 exercise.points,
                 passed=own.passed,
                 changed=bool(own.graded) and own.graded != digest_of(source),
-                missing=source.problem if source.problem and own.graded else "",
+                missing=source.problem,
+                remedy=f"grade reset {exercise.id} brings it back"
+                if source.absent or not read
+                else source.next_step,
             )
         )
     return rows

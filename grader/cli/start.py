@@ -41,7 +41,8 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
     course = started.folder.course
     first = course.exercises[0]
     if renew:
-        return f"{into} is as new, but for your work in exercises/, which was left alone."
+        what = started.folder.root.resolve().name
+        return f"The course files of {what} are as new; your work in exercises/ was left alone."
     points = sum(exercise.points for exercise in course.exercises)
     file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
     return (

@@ -11,11 +11,14 @@ from grader.cli.grade_many import chosen_exercises
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError
+from grader.report.terminal import wrapped
+from grader.submission import Source
 
 
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right."""
-    from grader.hints import advise, read_lesson
+    from grader.course.lesson import read_lesson
+    from grader.hints import advise
     from grader.progress import load_progress, remember_hint, remember_result
     from grader.report.hint import render_hint
 
@@ -23,9 +26,12 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
         (exercise,) = desk.exercises
         result = desk.engine.run(exercise, desk.submission, quick=True).result
         key = desk.engine.keys.keys[exercise.id]
+        source = desk.submission.source(exercise)
         lesson = read_lesson(_stub(desk.folder, exercise))
     if submission is None:
-        remember_result(desk.folder, result, desk.submission.source(exercise))
+        remember_result(desk.folder, result, source)
+    if source.problem:
+        return _unread(exercise, source)
     advice = advise(exercise, key, result, lesson)
     if advice is None:
         return f"{exercise.id} is complete: there is nothing to hint at."
@@ -33,7 +39,15 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     told = load_progress(desk.folder).of(exercise.id).hints.get(topic, 0)
     degree = min(told + 1, len(advice.hints))
     remember_hint(desk.folder, exercise.id, topic, degree)
-    return render_hint(advice, exercise.id, degree, width=screen_width())
+    return render_hint(advice, exercise.id, degree, notebook=source.notebook, width=screen_width())
+
+
+def _unread(exercise: Exercise, source: Source) -> str:
+    """Why a file cannot be graded, and what to do."""
+    lines = wrapped(f"{exercise.id}: {source.problem}.", screen_width(), hang=2)
+    if source.next_step:
+        lines += wrapped(f"{source.next_step}.", screen_width(), first="  next  ", hang=8)
+    return "\n".join(lines)
 
 
 def _stub(folder: CourseFolder, exercise: Exercise) -> str:
@@ -65,7 +79,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         chosen = exercise.target(target or next(iter(failed), names[-1]))
         source = desk.submission.source(exercise)
         if source.problem:
-            return f"{exercise.id}: {source.problem}.\n  next  {source.next_step}."
+            return _unread(exercise, source)
         trace = trace_target(desk.engine, exercise, chosen, desk.submission, run)
     if trace is None:
         return f"{exercise.id}: {chosen.name} has no case whose steps can be shown."

@@ -7,6 +7,7 @@ import click
 
 from grader.cli.check import screen_width
 from grader.cli.course import open_desk
+from grader.cli.grade_many import chosen_exercises
 from grader.errors import UsageError
 from grader.progress import load_progress, remember_result
 from grader.records import ExerciseResult
@@ -18,8 +19,6 @@ from grader.watch import FileEvents, Turn, Watch
 def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None) -> int:
     """Watch until all exercises are complete or the student stops; returns the exit status."""
     with open_desk([], course) as desk:
-        from grader.cli.grade_many import chosen_exercises
-
         folder, place = desk.folder, submission or desk.folder.exercises
         if not place.exists():
             raise UsageError(f"{place} is not there: name a folder, a .py file or a notebook")

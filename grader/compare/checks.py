@@ -126,4 +126,19 @@ def name_causes(
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)
+    return _name_lines(named)
+
+
+def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Where a target fails at a line that another failed at before it, say so."""
+    first: dict[str, str] = {}  # "exercise1.py, line 12" and its code -> the target
+    named = []
+    for result in results:
+        _, at, place = result.message.rpartition(" at ")
+        if at and ", line " in place and result.status is not Status.PASSED:
+            target = first.setdefault(place, result.target)
+            if target != result.target:
+                step = f"it is the line that fails in `{target}` too: start there"
+                result = replace(result, next_step=step)
+        named.append(result)
     return named

@@ -2,6 +2,7 @@
 
 import builtins
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -85,6 +86,7 @@ class Outcome:
 
 
 PASSED = Outcome(Status.PASSED)
+_ARGUMENTS = re.compile(r"takes (\d+) positional arguments? but (\d+) w")
 _TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 
@@ -262,7 +264,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
         case AnswerStatus.RAISED if answer.error is not None:
             return _explain_error(evidence, answer.error, case)
         case AnswerStatus.UNBOUND:
-            return _explain_unbound(answer, case)
+            return _explain_unbound(evidence, answer, case)
         case AnswerStatus.TIMEOUT:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
             return Outcome(
@@ -296,7 +298,7 @@ def _explain_missing(evidence: Evidence) -> Outcome:
         return Outcome(
             Status.FAILED,
             f"{label} could not be loaded: {said}",
-            next_step="make the file run by itself first: python " + label,
+            next_step=_loading_advice(evidence, greeting.error),
             kind="missing",
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
@@ -320,7 +322,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     return Outcome(
         Status.FAILED,
         f"`{name}` raised {said}",
-        next_step=_advice(error),
+        next_step=_advice(error, hidden=evidence.hidden),
         case=case,
         kind="raised",
     )
@@ -329,7 +331,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
 def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
     """Say what is not written yet: this target, another of the file, or an earlier exercise."""
     name = evidence.target.name
-    place = f" ({_place(evidence, error)})" if error.frames else ""
+    place = f" ({_place(error)})" if error.frames else ""
     last = error.frames[-1] if error.frames else None
     if last is None and "forward" in error.message:
         return _explain_no_forward(evidence)
@@ -358,7 +360,24 @@ def _explain_no_forward(evidence: Evidence) -> Outcome:
     return Outcome(Status.FAILED, what, next_step=step, kind="todo")
 
 
-def _advice(error: StudentError) -> str:
+def _loading_advice(evidence: Evidence, error: StudentError) -> str:
+    if error.type in ("SyntaxError", "IndentationError", "TabError"):
+        return "mend that line, or the one above it, where the mistake may begin"
+    if error.type != "ModuleNotFoundError":
+        return "make the file run by itself first, with python or in an editor"
+    sought = "" if evidence.hidden else error.message.rpartition("named ")[2].strip("'")
+    stems = [exercise.stem for exercise in evidence.course.earlier(evidence.exercise)]
+    near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
+    return f"import from `{near[0]}`" if near else _advice(error, hidden=evidence.hidden)
+
+
+def _advice(error: StudentError, *, hidden: bool) -> str:
+    """What to do about an exception; in the hidden split by its type alone."""
+    if not hidden and error.type == "AttributeError" and "before Module.__init__" in error.message:
+        return "call super().__init__() first in __init__"
+    counts = _ARGUMENTS.search(error.message)
+    if not hidden and counts and int(counts[2]) == int(counts[1]) + 1:
+        return "compare the signature with the stub: is `self` its first argument?"
     advice = {
         "NameError": "check the spelling, and that the name is defined or imported above",
         "AttributeError": "check the spelling of the attribute, and that __init__ sets it",
@@ -376,28 +395,33 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     In the hidden split only the type of a built-in exception and the place are told, since its
     text is the submission's to choose.
     """
-    where = f" at {_place(evidence, error)}" if error.frames else ""
+    where = f" at {_place(error)}{_code(evidence, error)}" if error.frames else ""
     if evidence.hidden:
         known = isinstance(getattr(builtins, error.type, None), type)
         return f"{error.type if known else 'an exception'}{where}"
-    text = clean(error.message, 400)
+    text = clean(error.message, 400).rstrip(".")
     near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
 
 
-def _place(evidence: Evidence, error: StudentError) -> str:
+def _place(error: StudentError) -> str:
+    frame = error.frames[-1]
+    return f"{clean(frame.label, 120)}, line {frame.line}"
+
+
+def _code(evidence: Evidence, error: StudentError) -> str:
     frame = error.frames[-1]
     code = clean(evidence.source.line(frame.label, frame.line), 120)
-    shown = f": {code}" if code else ""
-    return f"{clean(frame.label, 120)}, line {frame.line}{shown}"
+    return f": `{code}`" if code else ""
 
 
-def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
+def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
+    """Say what no parameter fits, and why: layers out of torch's sight, or without a bias."""
     sought = ", ".join(f"`{n}` {shown_shape(tuple(s))}" for n, s in answer.info.sought[:6])
     present = ", ".join(
         f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8]
     )
-    return Outcome(
+    outcome = Outcome(
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the module has {present or 'no parameters'}",
@@ -407,6 +431,43 @@ def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
         case,
         kind="unbound",
     )
+    if hiding := [path for path, what in answer.info.loose if what == "module"]:
+        # names are the submission's to choose, when it runs
+        holder = "an attribute" if evidence.hidden else f"`{clean(hiding[0], 80)}`"
+        return replace(
+            outcome,
+            message=f"{holder} holds layers in a plain list or dict, where torch does not see "
+            f"them, so no parameter fits {sought}",
+            detail="",
+            next_step="keep them in nn.ModuleList or nn.ModuleDict",
+        )
+    if layers := _without_bias(answer):
+        named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
+        return replace(
+            outcome,
+            message="a layer has no bias, and it should"
+            if evidence.hidden
+            else f"{named} has no bias, and it should: nothing fits {sought}",
+            detail="",
+            next_step="leave out bias=False there",
+        )
+    return outcome
+
+
+def _without_bias(answer: Answer) -> list[str]:
+    """The layers that lack the biases sought; none where it is not biases alone, or not clear."""
+    present = {name: tuple(shape) for name, shape in answer.info.present}
+    layers = []
+    for name, shape in answer.info.sought:
+        stem, _, last = name.rpartition(".")
+        bare = [n.removesuffix(".weight") for n in present if n.endswith(".weight")]
+        bare = [n for n in bare if f"{n}.bias" not in present]
+        fitting = [n for n in bare if present[f"{n}.weight"][:1] == tuple(shape)]
+        found = [stem] if stem in bare else fitting
+        if last != "bias" or len(found) != 1:
+            return []
+        layers += found
+    return layers
 
 
 def clean(text: str, limit: int) -> str:

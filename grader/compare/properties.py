@@ -288,8 +288,10 @@ def _registered(evidence: Evidence, _: Registered) -> Outcome:
                 if evidence.hidden
                 else f"the module registers {count} trainable numbers, {more} than the {due} "
                 "it needs",
-                f"registered: {named or 'nothing'}",
-                "look for a layer that is shared, unused or kept in a list; and at the biases",
+                f"it has {named or 'nothing'}",
+                "look for a layer or a bias that nobody asked for"
+                if more == "more"
+                else "look for a layer that is shared, or a bias that is left out",
                 {"parameters": due},
                 {"parameters": count},
                 case,

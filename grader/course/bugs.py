@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from grader.course.derive import solution_lines
+from grader.course.lesson import find_passage, read_lesson
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise
 from grader.errors import CourseError
@@ -33,6 +34,7 @@ class Bug(_Record):
     target: str = Field(description="the target in whose code the mistake stands")
     when: str = Field(description="completes: your output equals what comes out when ...")
     step: str = Field(default="", description="the first named step that comes out wrong")
+    lesson: str = Field(default="", description="how the lesson's passage on it begins")
     change: list[Substitution] = []
     also: list[list[Substitution]] = Field(default=[], description="further variants")
     variant: str = Field(default="", description="a whole file below solutions/bugs")
@@ -86,6 +88,7 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
     seen: set[str] = set()
     code = [line.split("#")[0].strip() for line in solution_lines(reference)]
     secret = [line for line in code if len(line) >= _SHORT_LINE]
+    passages = read_lesson(reference)
     for bug in bugs:
         entry = f"{path}: {bug.id}"
         if bug.target not in targets:
@@ -94,6 +97,8 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
             raise CourseError(f"{entry}: stands there twice for {bug.target}")
         if bug.step and bug.step not in targets[bug.target].step_names:
             raise CourseError(f"{entry}: '{bug.step}' is no step of {bug.target} in course.yml")
+        if bug.lesson and find_passage(passages, bug.lesson) is None:
+            raise CourseError(f"{entry}: no passage of the lesson begins with '{bug.lesson}'")
         for hint in bug.hints:
             if told := [line for line in secret if line in hint]:
                 raise CourseError(f"{entry}: a hint contains the solution's line '{told[0]}'")

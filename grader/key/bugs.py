@@ -19,6 +19,7 @@ class KnownBug:
     title: str
     when: str
     step: str
+    lesson: str  # how the lesson's passage on it begins, "" where there is none
     hints: tuple[str, ...]
     proofs: tuple[str, ...]  # "output <call>", "grad <call>" or "check <check id>", one a variant
     margin64: float | None  # least distance of a variant in float64 tolerances, None where no value

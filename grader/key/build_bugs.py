@@ -237,6 +237,7 @@ def _known(
         bug.title,
         bug.when,
         bug.step,
+        bug.lesson,
         tuple(bug.hints),
         tuple(dict.fromkeys(proofs)),
         min((m[0] for m in margins), default=None),

@@ -8,8 +8,13 @@ from grader.report.terminal import wrapped
 _QUOTED_FROM = 2  # the degree from which the lesson's passage is quoted
 
 
-def render_hint(advice: Advice, exercise: str, degree: int, *, width: int = 80) -> str:
-    """Return the hints up to a degree, the newest last, and where the lesson speaks of it."""
+def render_hint(
+    advice: Advice, exercise: str, degree: int, *, notebook: bool = False, width: int = 80
+) -> str:
+    """Return the hints up to a degree, the newest last, and where the lesson speaks of it.
+
+    A line is named where the student has a file of lines, and not a notebook.
+    """
     count = len(advice.hints)
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
     if advice.finding:
@@ -21,10 +26,10 @@ def render_hint(advice: Advice, exercise: str, degree: int, *, width: int = 80) 
         lines.append("")
         where = f"lesson, “{advice.lesson.section}”"
         if degree >= _QUOTED_FROM:
-            text = advice.lesson.text.replace("**", "")
-            lines += wrapped(f"{where}: {text}", width, first="  ", hang=2)
+            lines += wrapped(f"{where}: {advice.lesson.text}", width, first="  ", hang=2)
         else:
-            lines += wrapped(f"{where}, from line {advice.lesson.line}", width, first="  ", hang=2)
+            line = "" if notebook else f", from line {advice.lesson.line}"
+            lines += wrapped(f"{where}{line}", width, first="  ", hang=2)
     after = f"grade hint {exercise}" if degree < count else f"grade explain {exercise}"
     what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])

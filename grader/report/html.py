@@ -1,5 +1,6 @@
 """The report as one self-contained page, and as a fragment for notebooks."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -7,31 +8,63 @@ from grader.compare.arrays import shown_shape
 from grader.exhibits import Drawing, Exhibit, Panel
 from grader.records import CheckResult, Diagnosis, Document, ExerciseResult, Kind, Status
 from grader.report.pictures import flow, heat_map, panel_scale
-from grader.report.terminal import MARKS, distinct_failures, number, shown_case
+from grader.report.terminal import (
+    MARKS,
+    distinct_failures,
+    ended,
+    number,
+    shown_case,
+    sole_reason,
+    worded,
+)
 
 _STYLE = """
-.grade{font:15px/1.5 system-ui,sans-serif;color:#1c1c1c;background:#fff;max-width:62rem;
-margin:0 auto;padding:1rem}
-.grade h1,.grade h2,.grade h3{line-height:1.25;margin:1.4em 0 .4em}
-.grade h1{font-size:1.5rem}.grade h2{font-size:1.25rem;border-top:1px solid #ddd;padding-top:1em}
-.grade h3{font-size:1.05rem}.grade .points{float:right;font-weight:600}
+.grade{--ink:#1c1c1c;--soft:#5f5f5f;--paper:#fff;--line:#ddd;--right:#1a7f37;--wrong:#c1121f;
+--idle:#8a6100;--ours:#7b2cbf;--said:#fdf1f1;--box:#f2f2f2;--edge:#999;--good:#e3f4e6;
+--bad:#fbdcdd;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
+max-width:62rem;margin:0 auto;padding:1rem}
+DARK
+.grade h1,.grade h2,.grade h3{line-height:1.25;margin:1.4em 0 .4em;color:inherit}
+.grade h1{font-size:1.5rem}.grade h3{font-size:1.05rem}
+.grade h2{font-size:1.25rem;border-top:1px solid var(--line);padding-top:1em}
+.grade>h2:first-of-type{border:0;padding:0}.grade>style+h2{margin-top:0}
+.grade .points{float:right;font-weight:600}
 .grade .kinds{list-style:none;padding:0;margin:.2em 0;display:flex;flex-wrap:wrap;gap:.3em .9em}
-.grade .passed{color:#1a7f37}.grade .failed,.grade .timeout{color:#c1121f}
-.grade .skipped{color:#8a6100}.grade .error{color:#7b2cbf}
-.grade .diagnosis{border-left:4px solid #c1121f;background:#fdf1f1;padding:.5em .8em;margin:.7em 0}
+.grade code{background:none;color:inherit;padding:0}
+.grade .passed{color:var(--right)}.grade .failed,.grade .timeout{color:var(--wrong)}
+.grade .skipped{color:var(--idle)}.grade .error{color:var(--ours)}
+.grade .diagnosis{border-left:4px solid var(--wrong);background:var(--said);padding:.5em .8em;
+margin:.7em 0}
 .grade .failure{margin:.6em 0}.grade .failure p{margin:.1em 0 .1em 1.2em}
-.grade .label{color:#666;margin-right:.5em}.grade .pictures{display:flex;flex-wrap:wrap;gap:1.6em}
-.grade figure{margin:.6em 0}.grade figcaption{color:#555;font-size:.85rem}
+.grade .label{color:var(--soft);margin-right:.5em}
+.grade .pictures{display:flex;flex-wrap:wrap;gap:1.6em}
+.grade figure{margin:.6em 0}.grade figcaption{color:var(--soft);font-size:.85rem}
 .grade .pair{display:flex;gap:1em;flex-wrap:wrap;align-items:flex-start}
-.grade svg{max-width:100%;height:auto}.grade svg.map{border:1px solid #bbb}
-.grade svg.flow rect{fill:#f2f2f2;stroke:#999}.grade svg.flow line{stroke:#999}
-.grade svg.flow .right rect{fill:#e3f4e6;stroke:#1a7f37}
-.grade svg.flow .wrong rect{fill:#fbdcdd;stroke:#c1121f;stroke-width:2.5}
-.grade svg.flow .input rect{fill:#fff}
-.grade svg.flow text{font:13px system-ui,sans-serif;text-anchor:middle;dominant-baseline:central}
-.grade pre{background:#f5f5f5;padding:.5em .8em;overflow:auto}
+.grade svg{max-width:100%;height:auto}.grade svg.map{border:1px solid var(--edge)}
+.grade svg.flow rect{fill:var(--box);stroke:var(--edge)}.grade svg.flow line{stroke:var(--edge)}
+.grade svg.flow .right rect{fill:var(--good);stroke:var(--right)}
+.grade svg.flow .wrong rect{fill:var(--bad);stroke:var(--wrong);stroke-width:2.5}
+.grade svg.flow .input rect{fill:var(--paper)}
+.grade svg.flow text{font:13px system-ui,sans-serif;text-anchor:middle;dominant-baseline:central;
+fill:var(--ink)}
+.grade pre{background:var(--box);color:inherit;padding:.5em .8em;overflow:auto}
 """
+_DARK = (
+    "{--ink:#e3e3e3;--soft:#a3a3a3;--paper:#16181b;--line:#3c3f44;--right:#56d364;--wrong:#ff7b72;"
+    "--idle:#e3b341;--ours:#d2a8ff;--said:#33191a;--box:#26292e;--edge:#6e7681;--good:#12331b;"
+    "--bad:#4a1d1f}"
+)
+# a notebook's own theme counts there: JupyterLab, VS Code, Colab
+_DARK_PLACES = (
+    'body[data-jp-theme-light="false"] .grade,body.vscode-dark .grade,html[theme="dark"] .grade'
+)
+_STYLE = _STYLE.replace("DARK", f"{_DARK_PLACES}{_DARK}")
+# a page of its own follows the reader's system
+_PAGE_STYLE = (
+    "body{margin:0}@media (prefers-color-scheme:dark){body{background:#16181b}.grade" + _DARK + "}"
+)
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_QUOTED = re.compile("`([^`]+)`")
 
 
 def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -> str:
@@ -41,8 +74,8 @@ def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title></head><body>\n"
-        f"{render_fragment(document, exhibits)}\n</body></html>\n"
+        f"<title>{title}</title></head><body>\n{render_fragment(document, exhibits)}\n"
+        f"<style>{_PAGE_STYLE}</style></body></html>\n"
     )
 
 
@@ -63,6 +96,11 @@ def render_exhibits(exhibits: Sequence[Exhibit]) -> str:
     return f'<div class="grade"><style>{_STYLE}</style>{"".join(shown)}</div>' if shown else ""
 
 
+def _prose(text: str) -> str:
+    """A sentence with what stands in backticks set as code."""
+    return _QUOTED.sub(r"<code>\1</code>", escape(text))
+
+
 def _points(score: float, possible: float) -> str:
     return f'<span class="points">{number(score)} / {number(possible)} points</span>'
 
@@ -70,14 +108,18 @@ def _points(score: float, possible: float) -> str:
 def _exercise(result: ExerciseResult, exhibits: Sequence[Exhibit]) -> str:
     name = f"{escape(result.exercise)} · {escape(result.title)}"
     parts = [f"<h2>{name} {_points(result.score, result.max_score)}</h2>"]
-    for target in dict.fromkeys(check.target for check in result.checks):
+    targets = list(dict.fromkeys(check.target for check in result.checks))
+    if reason := sole_reason(result):
+        parts.append(_failure(reason, named=False))
+        targets = []
+    for target in targets:
         checks = [check for check in result.checks if check.target == target]
-        diagnoses = [d for d in result.diagnoses if d.target == target]
+        diagnoses = [d for d in worded(result.diagnoses) if d.target == target]
         shown = [exhibit for exhibit in exhibits if exhibit.target == target]
         parts.append(_target(target, checks, diagnoses, shown))
     if result.output:
         parts.append(f"<p>Your code printed:</p><pre>{escape(result.output)}</pre>")
-    parts += [f"<p>Note: {escape(note)}.</p>" for note in result.notes]
+    parts += [f"<p>Note: {_prose(note)}.</p>" for note in result.notes]
     return "\n".join(parts)
 
 
@@ -91,9 +133,9 @@ def _target(
     parts = [f"<section><h3><code>{escape(name)}</code> {_points(score, possible)}</h3>"]
     parts.append(f'<ul class="kinds">{"".join(_kinds(checks))}</ul>')
     for diagnosis in diagnoses:
-        hint = f"<br><span class='label'>hint</span>{escape(diagnosis.hint)}"
+        hint = f"<br><span class='label'>hint</span>{_prose(diagnosis.hint)}"
         parts.append(
-            f'<div class="diagnosis">{escape(diagnosis.evidence)}{hint if diagnosis.hint else ""}'
+            f'<div class="diagnosis">{_prose(diagnosis.evidence)}{hint if diagnosis.hint else ""}'
             "</div>"
         )
     parts += [_failure(check) for check in distinct_failures(checks)]
@@ -113,16 +155,17 @@ def _kinds(checks: Sequence[CheckResult]) -> list[str]:
     return items
 
 
-def _failure(check: CheckResult) -> str:
-    name = check.id.split("/", 2)[2].replace("property/", "")
-    mark = MARKS[check.status][0]
+def _failure(check: CheckResult, *, named: bool = True) -> str:
+    name = check.id.split("/", 2)[2].replace("property/", "") if named else ""
+    mark = f"{MARKS[check.status][0]} {escape(name)}".strip()
     parts = [
-        f'<div class="failure"><span class="{check.status}">{mark} {escape(name)}</span>: '
-        f"{escape(check.message.rstrip('.'))}."
+        f'<div class="failure"><span class="{check.status}">{mark}</span>{":" if named else ""} '
+        f"{_prose(ended(check.message))}"
     ]
-    for label, text in (("case", shown_case(check)), ("next", check.next_step)):
+    step = ended(check.next_step) if check.next_step else ""
+    for label, text in (("case", shown_case(check)), ("next", step)):
         if text:
-            parts.append(f'<p><span class="label">{label}</span>{escape(text)}</p>')
+            parts.append(f'<p><span class="label">{label}</span>{_prose(text)}</p>')
     return "".join([*parts, "</div>"])
 
 

@@ -20,7 +20,8 @@ class Row:
     points: float
     passed: bool
     changed: bool  # saved since it was checked
-    missing: str = ""  # why its file cannot be graded any more
+    missing: str = ""  # why its file cannot be graded
+    remedy: str = ""  # what to do about that
 
 
 def render_standing(title: str, rows: Sequence[Row], *, width: int = 80) -> str:
@@ -34,10 +35,16 @@ def render_standing(title: str, rows: Sequence[Row], *, width: int = 80) -> str:
     wide = max(len(score) for score in scores)
     for row, score in zip(rows, scores, strict=True):
         mark, colour = ("✓", "green") if row.passed else (" " if row.score is None else "✗", "red")
-        text = f"{row.title}{' (saved since then)' if row.changed else ''}"
+        text = f"{row.title}{_remark(row)}"
         first = f"{click.style(mark, fg=colour)} {row.exercise:<{name}}  {score:>{wide}}  "
         lines += wrapped(text, width, first=first, hang=4)
     return "\n".join([*lines, "", *_next_lines(rows, width)])
+
+
+def _remark(row: Row) -> str:
+    if row.missing:
+        return f" ({row.missing})"
+    return " (saved since then)" if row.changed else ""
 
 
 def _next_lines(rows: Sequence[Row], width: int) -> list[str]:
@@ -47,7 +54,7 @@ def _next_lines(rows: Sequence[Row], width: int) -> list[str]:
         return wrapped("All exercises are complete. Next: grade pack", width)
     row = (changed or open_)[0]
     if row.missing:
-        return wrapped(f"Next: {row.missing}. grade reset {row.exercise} brings it back", width)
+        return wrapped(f"Next: {row.remedy}", width)
     step = f"grade check {row.exercise}"
     if row.score is not None and not row.changed:
         step = f"grade hint {row.exercise}"

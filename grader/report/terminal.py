@@ -1,6 +1,7 @@
 """The report that a student reads in a terminal."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import click
 
@@ -32,14 +33,12 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
     """Return the report of one exercise."""
     lines = heading(result.exercise, result.title, result.score, result.max_score, width)
     targets = list(dict.fromkeys(check.target for check in result.checks))
-    reasons = {(check.status, check.message) for check in result.checks}
-    if len(targets) > 1 and len(reasons) == 1 and result.checks[0].message:
-        # one reason for all, such as a file that is not there, is said once
-        lines += ["", *_failure_lines(result.checks[0], width, named=False)]
+    if reason := sole_reason(result):
+        lines += ["", *failure_lines(reason, width, named=False)]
         targets = []
     for target in targets:
         checks = [check for check in result.checks if check.target == target]
-        diagnoses = [d for d in result.diagnoses if d.target == target]
+        diagnoses = [d for d in worded(result.diagnoses) if d.target == target]
         lines += ["", *target_lines(target, checks, diagnoses, width)]
     if result.output:
         printed = result.output.splitlines()
@@ -50,6 +49,15 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
     if result.status is Status.PASSED:
         lines += ["", click.style(f"  All {len(result.checks)} checks pass.", fg="green")]
     return "\n".join(lines)
+
+
+def sole_reason(result: ExerciseResult) -> CheckResult | None:
+    """Return the one failure that all of an exercise comes down to, such as a file not there."""
+    failed = [c for c in result.checks if c.status is not Status.SKIPPED and c.kind is not Kind.BUG]
+    if len({(check.status, check.message) for check in failed}) != 1 or not failed[0].message:
+        return None
+    several = len({check.target for check in failed}) > 1
+    return failed[0] if several or f"`{failed[0].target}`" not in failed[0].message else None
 
 
 def heading(name: str, title: str, score: float, possible: float, width: int) -> list[str]:
@@ -76,7 +84,7 @@ def target_lines(
         lines += _diagnosis_lines(diagnosis, width)
     shown = distinct_failures(checks)
     for check in shown[:_SHOWN]:
-        lines += ["", *_failure_lines(check, width)]
+        lines += ["", *failure_lines(check, width)]
     if len(shown) > _SHOWN:
         lines.append(f"      and {len(shown) - _SHOWN} more; --json lists them all")
     return lines
@@ -119,7 +127,8 @@ def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
     return kept
 
 
-def _failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list[str]:
+def failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list[str]:
+    """Return one failure: the sentence, its case, and the next step."""
     mark, colour = MARKS[check.status]
     name = check.id.split("/", 2)[2].replace("property/", "")
     head = f"    {click.style(mark, fg=colour)} "
@@ -129,7 +138,7 @@ def _failure_lines(check: CheckResult, width: int, *, named: bool = True) -> lis
     if shown := shown_case(check):
         lines += _labelled("case", shown, width)
     if check.next_step:
-        lines += _labelled("next", check.next_step + ".", width)
+        lines += _labelled("next", ended(check.next_step), width)
     return lines
 
 
@@ -138,6 +147,24 @@ def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     if diagnosis.hint:
         lines += _labelled("hint", diagnosis.hint, width)
     return lines
+
+
+def ended(sentence: str) -> str:
+    """Return a sentence with its full stop, or the question mark that it has."""
+    return sentence if sentence.endswith(("?", ".")) else f"{sentence}."
+
+
+def worded(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """Return diagnoses as they are told: a mistake that stood in an earlier target only once."""
+    first: dict[tuple[str, ...], str] = {}
+    told = []
+    for diagnosis in diagnoses:
+        target = first.setdefault(diagnosis.bugs or (diagnosis.target,), diagnosis.target)
+        if target != diagnosis.target:
+            said = f"The same mistake as in `{target}`."
+            diagnosis = replace(diagnosis, evidence=said, hint="")
+        told.append(diagnosis)
+    return told
 
 
 def shown_case(check: CheckResult) -> str:

@@ -3,7 +3,14 @@
 import click
 
 from grader.records import Status
-from grader.report.terminal import heading, number, target_lines, wrapped
+from grader.report.terminal import (
+    failure_lines,
+    heading,
+    number,
+    sole_reason,
+    target_lines,
+    wrapped,
+)
 from grader.watch import Change, Turn
 
 _LISTED = 4  # checks that changed and are named
@@ -28,7 +35,9 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
         score, possible = sum(c.score for c in checks), sum(c.max_score for c in checks)
         lines.append(f"  {mark} {target}  {number(score)} / {number(possible)}")
         open_targets += [] if passed else [target]
-    if open_targets:
+    if reason := sole_reason(result):
+        lines += ["", *failure_lines(reason, width, named=False)]
+    elif open_targets:
         first = open_targets[0]
         checks = [check for check in result.checks if check.target == first]
         found = [d for d in result.diagnoses if d.target == first]

@@ -287,6 +287,7 @@ class Runner:
                 recipes[alike] = unbound.with_traceback(None)
         recipe = recipes[alike]
         if isinstance(recipe, Unbound):
+            recipe.loose = _loose(module)
             raise recipe
         own = {item.name: item.parameters[0] for item in items}
         return [*bonds, *(bond.rebound(own) for bond in recipe)]
