@@ -1,6 +1,7 @@
 """What the tests of grading share beside fixtures: places, records and finders."""
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -93,3 +94,9 @@ def content_hash(path: Path) -> str:
         if entry.is_file() and not entry.is_symlink():
             digest.update(entry.read_bytes())
     return digest.hexdigest()
+
+
+def find_browser() -> str | None:
+    """Return the program of a Chromium, None where this machine has none."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((found for name in names if (found := shutil.which(name))), None)
