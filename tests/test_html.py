@@ -117,6 +117,11 @@ def test_page_escapes_all_that_a_submission_says() -> None:
     assert reader.text.count("alert('x')") >= 10
 
 
+def test_page_of_a_blank_has_no_pictures(shipped_engine: Engine) -> None:
+    page, _ = _page(shipped_engine, "stub", "exercise3")
+    assert "<svg" not in page
+
+
 def test_page_has_no_pictures_of_hidden_cases(shipped_engine: Engine) -> None:
     keys = shipped_engine.keys
     plan = replace(keys.keys["exercise3"].plan, split="hidden")
