@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -126,3 +127,9 @@ def check_block(block: Block, printed: str, *, update: bool) -> None:
 def trimmed(text: str) -> str:
     """Return a text without trailing spaces."""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def find_browser() -> str | None:
+    """Return the program of a Chromium, None where this machine has none."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((found for name in names if (found := shutil.which(name))), None)

@@ -70,6 +70,11 @@ def _wrong(small: CourseFolder, old: str, new: str) -> str:
     ("old", "new", "said"),
     [
         ('old: "x + x"', 'old: "x - x"', "FILE: tripled: 'x - x' stands nowhere"),
+        (
+            "step: doubled",
+            "lesson: Nowhere",
+            "FILE: tripled: no passage of the lesson begins with 'Nowhere'",
+        ),
         ('old: "x + x"', 'old: "doubled"', "FILE: tripled: 'doubled' stands 2 times"),
         ('new: "x + x + x"', 'new: "x +"', "FILE: tripled: does not compile"),
         ('new: "x + x + x"', 'new: "2 * x"', "FILE: tripled: no check tells its change"),
@@ -81,7 +86,7 @@ def _wrong(small: CourseFolder, old: str, new: str) -> str:
         ("id: tripled", "id: Tripled!", "FILE:1: [0].id:"),
     ],
     ids=[
-        "nowhere", "twice", "syntax", "equal", "target", "step", "hint", "key", "double", "id",
+        "nowhere", "lesson", "twice", "syntax", "equal", "target", "step", "hint", "key", "double", "id",
     ],
 )  # fmt: skip
 def test_catalogue_mistake_is_one_line_naming_file_and_entry(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from support import README, ROOT, Block, check_block, readme_blocks, trimmed
 
 from grader.cli.main import cli
@@ -102,6 +103,19 @@ def test_command_help_ends_with_an_example(name: str) -> None:
     assert re.search(r"^\s*Examples?:$", text, re.M)
     last = text.rstrip().splitlines()[-1].strip()
     assert f"{last} ".startswith(f"{name} ")
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_command_help_shows_its_example_on_a_line_of_its_own(name: str) -> None:
+    done = CliRunner().invoke(cli, [*name.split()[1:], "--help"])
+    shown = (COMMANDS[name].help or "").rstrip().splitlines()[-1].strip()
+    assert f"    {shown}" in done.output.splitlines()
+
+
+def test_grade_alone_shows_what_students_need_first() -> None:
+    done = CliRunner().invoke(cli, [])
+    assert done.exit_code == 0
+    assert done.output.index("Commands:\n  start") < done.output.index("For instructors:\n")
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

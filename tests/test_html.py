@@ -1,16 +1,16 @@
 """The page of `grade check --html`: complete in itself, escaped, and drawn by a real browser."""
 
 import re
-import shutil
 import struct
 import subprocess
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import SUBMISSIONS
+from support import SUBMISSIONS, find_browser
 
 from grader.engine import Engine
 from grader.exhibits import Drawing, Exhibit, exhibits_of, make_panel
@@ -19,7 +19,6 @@ from grader.report.html import render_page
 from grader.report.pictures import colour, flow, heat_map
 from grader.submission import read_submission
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _EVIL = "<script>alert('x')</script>\"'&"
 
 
@@ -106,7 +105,7 @@ def test_page_escapes_all_that_a_submission_says() -> None:
         case={"name": _EVIL, "dims": {_EVIL: 1}, "options": {}},
     )  # fmt: skip
     result = ExerciseResult(
-        "exercise1", _EVIL, Status.FAILED, 0, 1, (check,),
+        "exercise1", _EVIL, Status.FAILED, 0, 1, (check, replace(check, message=f"{_EVIL} 2")),
         (Diagnosis(_EVIL, (_EVIL,), _EVIL, _EVIL, _EVIL),), (_EVIL,), _EVIL,
     )  # fmt: skip
     panel = make_panel(_EVIL, np.eye(2), None)
@@ -118,9 +117,12 @@ def test_page_escapes_all_that_a_submission_says() -> None:
     assert reader.text.count("alert('x')") >= 10
 
 
-def test_page_has_no_pictures_of_hidden_cases(shipped_engine: Engine) -> None:
-    from dataclasses import replace
+def test_page_of_a_blank_has_no_pictures(shipped_engine: Engine) -> None:
+    page, _ = _page(shipped_engine, "stub", "exercise3")
+    assert "<svg" not in page
 
+
+def test_page_has_no_pictures_of_hidden_cases(shipped_engine: Engine) -> None:
     keys = shipped_engine.keys
     plan = replace(keys.keys["exercise3"].plan, split="hidden")
     hidden = replace(keys.keys["exercise3"], plan=plan)
@@ -178,7 +180,7 @@ def test_drawing_marks_right_wrong_and_what_follows() -> None:
 
 
 def test_browser_draws_the_page(shipped_engine: Engine, tmp_path: Path) -> None:
-    browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    browser = find_browser()
     if browser is None:
         pytest.skip("no chromium on this machine (Debian has it in the package chromium)")
     page, _ = _page(shipped_engine, "keys-from-queries", "exercise3")

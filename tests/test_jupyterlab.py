@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import SUBMISSIONS
+from support import SUBMISSIONS, find_browser
 
 from grader.start import start_course
 
 websocket = pytest.importorskip("websocket", reason="comes with jupyterlab")
 pytest.importorskip("jupyterlab")
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE = 60  # seconds; a net for hangs
 _READY = (  # a notebook's kernel has started and waits
     "(panel => panel && /Python 3/.test(panel.querySelector('.jp-Toolbar').innerText)"
@@ -106,7 +104,7 @@ def _lab(course: Path, home: Path) -> Iterator[str]:
 
 @contextmanager
 def _browser(home: Path) -> Iterator[_Page]:
-    program = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    program = find_browser()
     if program is None:
         pytest.skip("no chromium on this machine (Debian has it in the package chromium)")
     profile = home / "profile"

@@ -11,6 +11,7 @@ from support import SUBMISSIONS
 
 from grader.bundle import MANIFEST, zipped
 from grader.cli.check import list_course
+from grader.cli.grade_many import chosen_exercises, read_work
 from grader.cli.study import run_reset
 from grader.course.load import find_course, load_course
 from grader.errors import CourseError, GraderError, UsageError
@@ -83,10 +84,6 @@ def _edit(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\n# edited\n")
 
 
-def _crlf(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-
-
 def _version(path: Path, version: int) -> None:
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**manifest, "format_version": version, "grader": "9.9.9"}))
@@ -150,12 +147,6 @@ def test_course_without_course_yml_says_how_to_get_it_back(course: Path) -> None
     (course / "course.yml").unlink()
     with pytest.raises(CourseError, match=r"course.yml is missing; `grade start .* --renew`"):
         find_course(course)
-
-
-def test_windows_line_ends_in_course_files_do_not_matter(course: Path) -> None:
-    for name in ("course.yml", MANIFEST):
-        _crlf(course / name)
-    assert load_keys(load_course(course), ["exercise1"], PUBLIC).keys
 
 
 def test_course_without_a_key_of_its_own_says_so(course: Path) -> None:
@@ -239,3 +230,65 @@ def test_progress_that_cannot_be_kept_does_not_stop_grading(course: Path) -> Non
     (course / ".grade").write_text("a file where the folder should be")
     remember_result(folder, _result(3.0), Source("a"))
     assert load_progress(folder).exercises == {}
+
+
+@pytest.mark.parametrize(
+    "typed", ["exercises/exercise2_qkv_projection.py", "exercise2_qkv_projection.ipynb", "2"]
+)
+def test_exercise_may_be_named_by_its_file(
+    course: Path, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(course)
+    (exercise,) = chosen_exercises(load_course(course), [typed])
+    assert exercise.id == "exercise2"
+
+
+def test_file_of_another_place_is_not_taken_for_ones_own(course: Path) -> None:
+    other = course.parent / "exercise2_qkv_projection.py"
+    other.write_text("")
+    with pytest.raises(UsageError, match="give the file with --submission"):
+        chosen_exercises(load_course(course), [str(other)])
+
+
+def test_course_in_a_folder_below_is_named(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(course.parent)
+    with pytest.raises(UsageError, match=r"cd my-transformer$"):
+        find_course(None)
+
+
+def test_lost_file_is_begun_anew_by_reset(course: Path) -> None:
+    folder = load_course(course)
+    (course / "exercises" / "exercise2_qkv_projection.py").unlink()
+    exercise = folder.course.exercise("exercise2")
+    source = read_work(folder, None, [exercise]).source(exercise)
+    assert source.next_step == "`grade reset exercise2` begins it anew"
+    assert "(exercise2_qkv_projection.py is not there)" in " ".join(list_course(course).split())
+
+
+def test_lost_exercises_folder_is_told_and_renewed(course: Path, pristine: Path) -> None:
+    shutil.rmtree(course / "exercises")
+    with pytest.raises(UsageError, match="--renew` puts it right"):
+        read_work(load_course(course), None, [])
+    assert "(exercises/ is missing)" in list_course(course)
+    start_course(course, bundle=pristine, renew=True)
+    assert len(list((course / "exercises").glob("*.py"))) == 7
+
+
+@pytest.mark.parametrize(
+    "name", ["exercise2_qkv.py", "exercise2_my.ipynb", "excercise2_qkv_projection.py"]
+)
+def test_file_of_another_name_is_to_be_renamed(course: Path, name: str) -> None:
+    folder = load_course(course)
+    own = course / "exercises" / "exercise2_qkv_projection.py"
+    own.rename(own.with_name(name))
+    exercise = folder.course.exercise("exercise2")
+    step = read_work(folder, None, [exercise]).source(exercise).next_step
+    assert step == f"rename {name} to exercise2_qkv_projection{Path(name).suffix}"
+
+
+def test_windows_line_ends_in_every_text_of_a_course_do_not_matter(course: Path) -> None:
+    for path in course.rglob("*"):
+        if path.suffix in (".yml", ".json", ".py", ".ipynb", ".md", ".sha256"):
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    keys = load_keys(load_course(course), ["exercise1"], PUBLIC)
+    assert keys.keys["exercise1"].book.bugs

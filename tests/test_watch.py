@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -187,6 +188,19 @@ def test_change_tells_points_and_checks_both_ways() -> None:
     before = _result(2.0, _check("shape", passed), _check("numeric", failed))
     after = _result(1.0, _check("shape", failed), _check("numeric", passed))
     assert compare_results(before, after) == Change(-1.0, ("f numeric",), ("f shape",))
+
+
+def test_change_of_a_whole_target_is_one_word_and_names_no_known_mistake() -> None:
+    passed, failed = Status.PASSED, Status.FAILED
+    bug = replace(_check("bug/detached", passed), kind=Kind.BUG)
+    nothing = _result(0.0, _check("shape", failed), replace(bug, status=failed))
+    half, whole = (
+        _result(1.0, _check("shape", failed), bug),
+        _result(3.0, _check("shape", passed), bug),
+    )
+    assert compare_results(nothing, whole).passed == ("all of f",)
+    assert compare_results(nothing, half).passed == ()
+    assert compare_results(half, whole).passed == ("f shape",)
 
 
 @pytest.mark.parametrize("width", [40, 80])

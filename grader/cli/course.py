@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from grader.cli.grade_many import chosen_exercises, place_of_work
+from grader.cli.grade_many import chosen_exercises, place_of_work, read_work
 from grader.cli.progress import Progress
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
-from grader.submission import Submission, read_submission
+from grader.submission import Submission
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ def open_desk(
         folder = load_course(find_course(course))
         exercises = chosen_exercises(folder, typed)
         place = place_of_work(folder, submission)
-        limit = folder.course.limits.source_kib * 1024
-        read = read_submission(place, folder.course, exercises, limit)
+        read = read_work(folder, submission, exercises)
         engine = open_engine(folder, exercises, warm, on_built=progress.key_built)
         progress.finish()
         for note in engine.keys.notes:

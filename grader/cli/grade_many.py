@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,9 +24,7 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
     """Grade every exercise of the request; raises GraderError."""
     folder = load_course(find_course(request.course))
     exercises = chosen_exercises(folder, request.exercises)
-    limit = folder.course.limits.source_kib * 1024
-    place = place_of_work(folder, request.submission)
-    submission = read_submission(place, folder.course, exercises, limit)
+    submission = read_work(folder, request.submission, exercises)
     progress.expect(len(exercises))
     engine = open_engine(
         folder, exercises, warm, hidden=request.hidden, on_built=progress.key_built
@@ -89,6 +88,25 @@ def _name_of(folder: CourseFolder, typed: str) -> str:
             f"with --submission {shlex.quote(typed)}"
         )
     return path.stem
+
+
+def read_work(
+    folder: CourseFolder, submission: Path | None, exercises: Sequence[Exercise]
+) -> Submission:
+    """Read a submission, else the student's own work, of which a lost file can be begun anew."""
+    place = place_of_work(folder, submission)
+    limit = folder.course.limits.source_kib * 1024
+    read = read_submission(place, folder.course, list(exercises), limit)
+    if submission is not None or not folder.shipped:
+        return read
+    return Submission(
+        {
+            i: replace(source, next_step=f"`grade reset {i}` begins it anew")
+            if source.absent
+            else source
+            for i, source in read.sources.items()
+        }
+    )
 
 
 def place_of_work(folder: CourseFolder, submission: Path | None) -> Path:

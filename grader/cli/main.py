@@ -115,7 +115,7 @@ def check(
 ) -> None:
     """Grade your own work and say what is right, what is not, and what to do next.
 
-    EXERCISE is an identifier, a number or a name: exercise3, 3 or multi_head.
+    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ def standing_of(folder: CourseFolder) -> list[Row]:
                 passed=own.passed,
                 changed=bool(own.graded) and own.graded != digest_of(source),
                 missing=source.problem,
-                remedy=f"grade reset {exercise.id} brings it back"
+                remedy=f"grade reset {exercise.id} begins it anew"
                 if source.absent or not read
                 else source.next_step,
             )
