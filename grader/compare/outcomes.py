@@ -86,6 +86,7 @@ class Outcome:
 
 PASSED = Outcome(Status.PASSED)
 _TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
+CUT_OFF = "CutOffError"  # how a worker calls a gradient that cannot flow
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 
 
@@ -227,14 +228,21 @@ def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
             continue
         label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
         came = _shown_part(part, hidden=hidden)
-        step = "check that every path ends in a return" if part.type == "NoneType" else ""
         return Outcome(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
-            next_step=step,
+            next_step=_return_step(part.type),
             kind="type",
         )
     return None
+
+
+def _return_step(returned: str) -> str:
+    if returned == "NoneType":
+        return "check that every path ends in a return"
+    if returned in ("tuple", "list", "dict", "generator"):
+        return "return the tensor itself, and nothing beside it"
+    return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
 
 
 def _shown_part(part: Part, *, hidden: bool) -> str:
@@ -262,7 +270,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
         case AnswerStatus.RAISED if answer.error is not None:
             return _explain_error(evidence, answer.error, case)
         case AnswerStatus.UNBOUND:
-            return _explain_unbound(answer, case)
+            return _explain_unbound(evidence, answer, case)
         case AnswerStatus.TIMEOUT:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
             return Outcome(
@@ -292,11 +300,13 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
 def _explain_missing(evidence: Evidence) -> Outcome:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
+        if absent := _absent_exercise(evidence, greeting.error):
+            return _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Outcome(
             Status.FAILED,
             f"{label} could not be loaded: {said}",
-            next_step="make the file run by itself first: python " + label,
+            next_step=_loading_advice(evidence, greeting.error),
             kind="missing",
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
@@ -312,15 +322,51 @@ def _explain_missing(evidence: Evidence) -> Outcome:
     return Outcome(Status.FAILED, message, next_step=step, kind="missing")
 
 
+def _loading_advice(evidence: Evidence, error: StudentError) -> str:
+    if "torch.dtype" in error.message and not evidence.hidden:
+        return _advice(evidence, error)
+    return f"make the file run by itself first: python {evidence.source.label}"
+
+
+def _absent_exercise(evidence: Evidence, error: StudentError) -> str:
+    """Return the file of an earlier exercise that an import did not find, else ""."""
+    for earlier in evidence.course.earlier(evidence.exercise):
+        names = (earlier.stem, earlier.id)
+        sought = [f"No module named '{place}{n}'" for n in names for place in ("", "exercises.")]
+        if error.type == "ModuleNotFoundError" and error.message in sought:
+            return earlier.file
+    return ""
+
+
+def _explain_absent(evidence: Evidence, file: str) -> Outcome:
+    label = evidence.source.label
+    return Outcome(
+        Status.SKIPPED,
+        f"`{evidence.target.name}` needs your {file}, which is not beside {label}",
+        next_step=f"put {file} into the same folder as {label}",
+        kind="todo",
+    )
+
+
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
     if error.type == "NotImplementedError":
         return _explain_todo(evidence, error)
+    if not evidence.hidden and (absent := _absent_exercise(evidence, error)):
+        return _explain_absent(evidence, absent)
+    if error.type == CUT_OFF and not error.frames:
+        return Outcome(
+            Status.FAILED,
+            f"no gradient can flow: what `{name}` returns is cut off from its inputs",
+            next_step=_next_step("values", "grad"),
+            case=case,
+            kind="raised",
+        )
     return Outcome(
         Status.FAILED,
         f"`{name}` raised {said}",
-        next_step=_advice(error),
+        next_step=_advice(evidence, error),
         case=case,
         kind="raised",
     )
@@ -358,7 +404,13 @@ def _explain_no_forward(evidence: Evidence) -> Outcome:
     return Outcome(Status.FAILED, what, next_step=step, kind="todo")
 
 
-def _advice(error: StudentError) -> str:
+def _advice(evidence: Evidence, error: StudentError) -> str:
+    # in the hidden split a text, which is the submission's to choose, chooses nothing
+    message = "" if evidence.hidden else error.message
+    if "inplace operation" in message:
+        return "make a new tensor in place of +=, or of a method that ends in _"
+    if "torch.dtype" in message:
+        return "`from torch import *` hides Python's own float, int and bool: import torch by name"
     advice = {
         "NameError": "check the spelling, and that the name is defined or imported above",
         "AttributeError": "check the spelling of the attribute, and that __init__ sets it",
@@ -392,7 +444,17 @@ def _place(evidence: Evidence, error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}{shown}"
 
 
-def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
+def _unbound_step(evidence: Evidence, answer: Answer) -> str:
+    for path, what in answer.info.loose:
+        if what in ("module", "parameter"):
+            # names are the submission's to choose, when it runs
+            holder = "" if evidence.hidden else f" in `{clean(path, 80)}`"
+            home = "nn.ModuleList" if what == "module" else "nn.ParameterList"
+            return f"the {what}s{holder} are not registered: keep them in {home}, not in a list"
+    return "name the layers as the stub's docstring does, and check their sizes"
+
+
+def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
     sought = ", ".join(f"`{n}` {shown_shape(tuple(s))}" for n, s in answer.info.sought[:6])
     present = ", ".join(
         f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8]
@@ -401,7 +463,7 @@ def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Outcome:
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the module has {present or 'no parameters'}",
-        "name the layers as the stub's docstring does, and check their sizes",
+        _unbound_step(evidence, answer),
         {"parameters": [[n, list(s)] for n, s in answer.info.sought]},
         {"parameters": [[clean(n, 60), list(s)] for n, s in answer.info.present]},
         case,

@@ -59,7 +59,11 @@ class Session:
             _flush()
             return {"call": call["id"], "status": "ok", "info": made.info}, made.tensors
         except Unbound as unbound:
-            info = {"sought": unbound.sought, "present": unbound.present[:64]}
+            info = {
+                "sought": unbound.sought,
+                "present": unbound.present[:64],
+                "loose": unbound.loose,
+            }
             return {"call": call["id"], "status": "unbound", "info": info}, {}
         except BaseException as error:  # noqa: BLE001 - the edge where student code runs
             described = describe_error(error, self.labels, self.limit)
