@@ -191,6 +191,8 @@ def _plain_sentence(label: str, kind: str) -> str:
 def _next_step(kind: str, group: str) -> str:
     if kind == "shape":
         return "print the shape after each line of your code and compare it with the lesson's table"
+    if kind == "dtype":
+        return "follow the input's dtype: no .long(), no .float(), no dtype written out"
     if kind == "finite":
         return "look for a division by zero or an overflow in exp"
     if group == "grad":
@@ -240,6 +242,8 @@ def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
 def _return_step(returned: str) -> str:
     if returned == "NoneType":
         return "check that every path ends in a return"
+    if returned in ("Tensor", "Parameter"):
+        return "return numbers of the input's dtype, on the input's device"
     if returned in ("tuple", "list", "dict", "generator"):
         return "return the tensor itself, and nothing beside it"
     return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
@@ -284,7 +288,9 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
             return Outcome(
                 Status.FAILED,
                 f"`{name}` gave no answer that can be read: {answer.reason}",
-                next_step="return tensors, and leave the process and its files alone",
+                next_step="take out the calls of print"
+                if "printed" in answer.reason
+                else "return tensors, and leave the process and its files alone",
                 kind="crashed",
             )
         case _:
@@ -323,7 +329,8 @@ def _explain_missing(evidence: Evidence) -> Outcome:
 
 
 def _loading_advice(evidence: Evidence, error: StudentError) -> str:
-    if "torch.dtype" in error.message and not evidence.hidden:
+    star = "torch.dtype" in error.message and not evidence.hidden
+    if star or error.type == "ModuleNotFoundError":
         return _advice(evidence, error)
     return f"make the file run by itself first: python {evidence.source.label}"
 
@@ -409,6 +416,8 @@ def _advice(evidence: Evidence, error: StudentError) -> str:
     message = "" if evidence.hidden else error.message
     if "inplace operation" in message:
         return "make a new tensor in place of +=, or of a method that ends in _"
+    if "CUDA" in message:
+        return "stay where the input is: no .cuda(), no device written out"
     if "torch.dtype" in message:
         return "`from torch import *` hides Python's own float, int and bool: import torch by name"
     advice = {
@@ -418,6 +427,7 @@ def _advice(evidence: Evidence, error: StudentError) -> str:
         "ImportError": "import only torch, the standard library and earlier exercises",
         "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
         "MemoryError": "look for a tensor that grows without need",
+        "RecursionError": "the function calls itself without end: call the one that you mean",
     }
     return advice.get(error.type, "read the line, and print the shapes just before it")
 
