@@ -30,11 +30,15 @@ def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
         gradient = judge_trained(evidence) if factory else _judge_all(evidence, "gradient", "grad")
         gradient = _gated(numeric, gradient, of_values=True)
         results.append(_result(evidence, Kind.GRADIENT, "", points.gradient, gradient))
+    assembled = numeric
     properties = evidence.course.properties(evidence.exercise, target)
     for prop in properties:
         share = points.property / len(properties)
         of_values = isinstance(prop, Agrees | Dropout | Dtype | Reusable)
-        outcome = _gated(numeric, judge_property(evidence, prop), of_values=of_values)
+        gate = assembled if isinstance(prop, Dropout) else numeric
+        outcome = _gated(gate, judge_property(evidence, prop), of_values=of_values)
+        if isinstance(prop, Agrees) and prop.earlier and outcome.status is Status.FAILED:
+            assembled = outcome  # tells of a factory's values, which numeric cases leave free
         results.append(_result(evidence, Kind.PROPERTY, prop.name, share, outcome))
     known = evidence.key.book.checked(target.name) if bugs else []
     for bug in known:

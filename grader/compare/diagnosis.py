@@ -18,6 +18,8 @@ from grader.records import CheckResult, Diagnosis, Kind, Status
 STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # where the submission computes in float32
 _SHOWN = 1e-12  # a distance is told down to here; below, it is the machine's rounding
+# checks that are about all calls alike: a bug of values in one branch fails them as well
+_CLAIMS = ("inputs-unchanged", "registered", "device", "allowed")
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 
@@ -48,16 +50,46 @@ def diagnose(
         found = _two_silent(evidence, own, seen, right) or _one_and_silent(
             evidence, own, seen, rows, tolerance
         )
-    if not found and _has_values(seen):
+    if not found and _has_values(seen) and not _all_right(seen, right, rows, tolerance):
         found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
-    if not found and own is not None and _has_values(seen):
-        values, due = own.of_values(rows), right.of_values(rows)
-        found = dict(values.matching_where_wrong(seen.of_values(rows), due, tolerance))
-        everywhere = False
+        if not found and own is not None:
+            possible = own.only(_not_contradicted(own, judged))
+            values, due = possible.of_values(rows), right.of_values(rows)
+            branches = _branches([calls[row] for row in rows])
+            found = dict(
+                values.matching_where_wrong(seen.of_values(rows), due, branches, tolerance)
+            )
+            everywhere = False
     if not found:
         return None
     valued = _has_values(seen)
     return _word(evidence, suspects.values(), found, everywhere=everywhere, valued=valued)
+
+
+def _all_right(seen: Signature, right: Signature, rows: Sequence[int], tolerance: float) -> bool:
+    """Whether the values are the reference's: then no two bugs of values explain what failed."""
+    reference = Suspects.gather([((), right.of_values(rows))])
+    return bool(reference.matching(seen.of_values(rows), tolerance))
+
+
+def _not_contradicted(suspects: Suspects, judged: Sequence[CheckResult]) -> Array:
+    """Which suspects fail no check of a claim that the submission passed."""
+    cleared = [
+        place
+        for place, result in enumerate(judged)
+        if result.status is Status.PASSED and result.id.rpartition("/")[2] in _CLAIMS
+    ]
+    return np.asarray(~suspects.failing[:, cleared].any(axis=1))
+
+
+def _branches(calls: Sequence[Call]) -> list[Array]:
+    """The sets of calls that share an option, such as all in pre-norm, and their opposites."""
+    options = dict.fromkeys((k, repr(v)) for call in calls for k, v in call.options.items())
+    given = [
+        np.array([repr(call.options.get(name)) == value for call in calls])
+        for name, value in options
+    ]
+    return [mask for one in given for mask in (one, ~one)]
 
 
 def first_wrong_call(evidence: Evidence) -> Call | None:

@@ -87,7 +87,19 @@ class Outcome:
 
 PASSED = Outcome(Status.PASSED)
 _ARGUMENTS = re.compile(r"takes (\d+) positional arguments? but (\d+) w")
+_MEANT = {  # what an exception says, and what to do about it
+    "before Module.__init__": "call super().__init__() first in __init__",
+    "inplace operation": "make a new tensor in place of +=, or of a method that ends in _",
+    "CUDA": "stay where the input is: no .cuda(), no device written out",
+    "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
+    "name",
+}
 _TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
+_HOMES = {
+    "module": "nn.ModuleList or nn.ModuleDict",
+    "parameter": "nn.ParameterList or nn.ParameterDict",
+}
+CUT_OFF = "CutOffError"  # how a worker calls a gradient that cannot flow
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 
 
@@ -192,6 +204,8 @@ def _plain_sentence(label: str, kind: str) -> str:
 def _next_step(kind: str, group: str) -> str:
     if kind == "shape":
         return "print the shape after each line of your code and compare it with the lesson's table"
+    if kind == "dtype":
+        return "follow the input's dtype: no .long(), no .float(), no dtype written out"
     if kind == "finite":
         return "look for a division by zero or an overflow in exp"
     if group == "grad":
@@ -229,14 +243,23 @@ def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
             continue
         label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
         came = _shown_part(part, hidden=hidden)
-        step = "check that every path ends in a return" if part.type == "NoneType" else ""
         return Outcome(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
-            next_step=step,
+            next_step=_return_step(part.type),
             kind="type",
         )
     return None
+
+
+def _return_step(returned: str) -> str:
+    if returned == "NoneType":
+        return "check that every path ends in a return"
+    if returned in ("Tensor", "Parameter"):
+        return "return numbers of the input's dtype, on the input's device"
+    if returned in ("tuple", "list", "dict", "generator"):
+        return "return the tensor itself, and nothing beside it"
+    return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
 
 
 def _shown_part(part: Part, *, hidden: bool) -> str:
@@ -278,7 +301,9 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
             return Outcome(
                 Status.FAILED,
                 f"`{name}` gave no answer that can be read: {answer.reason}",
-                next_step="return tensors, and leave the process and its files alone",
+                next_step="take out the calls of print"
+                if "printed" in answer.reason
+                else "return tensors, and leave the process and its files alone",
                 kind="crashed",
             )
         case _:
@@ -294,6 +319,8 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
 def _explain_missing(evidence: Evidence) -> Outcome:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
+        if absent := _absent_exercise(evidence, greeting.error):
+            return _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Outcome(
             Status.FAILED,
@@ -314,11 +341,41 @@ def _explain_missing(evidence: Evidence) -> Outcome:
     return Outcome(Status.FAILED, message, next_step=step, kind="missing")
 
 
+def _absent_exercise(evidence: Evidence, error: StudentError) -> str:
+    """Return the file of an earlier exercise that an import did not find, else ""."""
+    for earlier in evidence.course.earlier(evidence.exercise):
+        names = (earlier.stem, earlier.id)
+        sought = [f"No module named '{place}{n}'" for n in names for place in ("", "exercises.")]
+        if error.type == "ModuleNotFoundError" and error.message in sought:
+            return earlier.file
+    return ""
+
+
+def _explain_absent(evidence: Evidence, file: str) -> Outcome:
+    label = evidence.source.label
+    return Outcome(
+        Status.SKIPPED,
+        f"`{evidence.target.name}` needs your {file}, which is not beside {label}",
+        next_step=f"put {file} into the same folder as {label}",
+        kind="todo",
+    )
+
+
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
     if error.type == "NotImplementedError":
         return _explain_todo(evidence, error)
+    if not evidence.hidden and (absent := _absent_exercise(evidence, error)):
+        return _explain_absent(evidence, absent)
+    if error.type == CUT_OFF and not error.frames:
+        return Outcome(
+            Status.FAILED,
+            f"no gradient can flow: what `{name}` returns is cut off from its inputs",
+            next_step=_next_step("values", "grad"),
+            case=case,
+            kind="raised",
+        )
     return Outcome(
         Status.FAILED,
         f"`{name}` raised {said}",
@@ -363,7 +420,8 @@ def _explain_no_forward(evidence: Evidence) -> Outcome:
 def _loading_advice(evidence: Evidence, error: StudentError) -> str:
     if error.type in ("SyntaxError", "IndentationError", "TabError"):
         return "mend that line, or the one above it, where the mistake may begin"
-    if error.type != "ModuleNotFoundError":
+    star = "torch.dtype" in error.message and not evidence.hidden
+    if not star and error.type != "ModuleNotFoundError":
         return "make the file run by itself first, with python or in an editor"
     sought = "" if evidence.hidden else error.message.rpartition("named ")[2].strip("'")
     stems = [exercise.stem for exercise in evidence.course.earlier(evidence.exercise)]
@@ -372,11 +430,13 @@ def _loading_advice(evidence: Evidence, error: StudentError) -> str:
 
 
 def _advice(error: StudentError, *, hidden: bool) -> str:
-    """What to do about an exception; in the hidden split by its type alone."""
-    if not hidden and error.type == "AttributeError" and "before Module.__init__" in error.message:
-        return "call super().__init__() first in __init__"
-    counts = _ARGUMENTS.search(error.message)
-    if not hidden and counts and int(counts[2]) == int(counts[1]) + 1:
+    # in the hidden split a text, which is the submission's to choose, chooses nothing
+    message = "" if hidden else error.message
+    for words, step in _MEANT.items():
+        if words in message:
+            return step
+    counts = _ARGUMENTS.search(message)
+    if counts and int(counts[2]) == int(counts[1]) + 1:
         return "compare the signature with the stub: is `self` its first argument?"
     advice = {
         "NameError": "check the spelling, and that the name is defined or imported above",
@@ -385,6 +445,7 @@ def _advice(error: StudentError, *, hidden: bool) -> str:
         "ImportError": "import only torch, the standard library and earlier exercises",
         "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
         "MemoryError": "look for a tensor that grows without need",
+        "RecursionError": "the function calls itself without end: call the one that you mean",
     }
     return advice.get(error.type, "read the line, and print the shapes just before it")
 
@@ -431,15 +492,17 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         case,
         kind="unbound",
     )
-    if hiding := [path for path, what in answer.info.loose if what == "module"]:
+    if hiding := [found for found in answer.info.loose if found[1] in _HOMES]:
+        path, what = hiding[0]
         # names are the submission's to choose, when it runs
-        holder = "an attribute" if evidence.hidden else f"`{clean(hiding[0], 80)}`"
+        holder = "an attribute" if evidence.hidden else f"`{clean(path, 80)}`"
+        things = "layers" if what == "module" else "parameters"
         return replace(
             outcome,
-            message=f"{holder} holds layers in a plain list or dict, where torch does not see "
+            message=f"{holder} holds {things} in a plain list or dict, where torch does not see "
             f"them, so no parameter fits {sought}",
             detail="",
-            next_step="keep them in nn.ModuleList or nn.ModuleDict",
+            next_step=f"keep them in {_HOMES[what]}",
         )
     if layers := _without_bias(answer):
         named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 
 import numpy as np
 
@@ -65,6 +66,8 @@ def sign(
 
 
 def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool) -> list[int]:
+    if _refused(call):
+        return [0] * _CODES
     info = answer.info
     ended = _STATUSES.index(answer.status)
     if answer.error is not None:
@@ -88,13 +91,22 @@ def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool)
     ]
 
 
+def _refused(call: Call) -> bool:
+    """Whether a call, named after its property alone, should end in an exception.
+
+    How it ends otherwise says little, for no parameters are loaded; its own check says enough.
+    """
+    return call.action == "forward" and call.id.count("/") == 1
+
+
 def _form(answer: Answer) -> list[object]:
     """What came but for its values: shapes and types, or the parameters that could not be bound."""
     info = answer.info
     shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
     types = [part.type for part in info.parts if part.shape is None]
-    unbound = sorted(shape for _, shape in info.present) if info.sought else []
-    return [*shapes, types, len(info.parts), sorted(info.sought), unbound]
+    # a layer fused, or split by heads, leaves as many numbers as the layers of the reference
+    unbound = [sum(prod(shape) for _, shape in info.present)] if info.sought else []
+    return [*shapes, types, len(info.parts), unbound]
 
 
 def _valued(answer: Answer) -> list[str]:
@@ -112,7 +124,7 @@ def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
-    if call.free:
+    if call.free or _refused(call):
         return np.zeros(_DIRECTIONS)
     if call.action == _SAMPLED:
         return _moments(answer)
@@ -147,8 +159,7 @@ def value_rows(calls: Sequence[Call]) -> list[int]:
 
     Calls with free values tell the least, and are left out where there are others.
     """
-    # a call that must be refused, named after its property alone, has a check of its own
-    forward = [i for i, c in enumerate(calls) if c.action == "forward" and c.id.count("/") > 1]
+    forward = [i for i, c in enumerate(calls) if c.action == "forward" and not _refused(c)]
     forward = [i for i in forward if not calls[i].free] or forward
     gradient = [i for i, c in enumerate(calls) if c.action == "gradient"]
     return forward + gradient[:1]
@@ -211,13 +222,23 @@ class Suspects:
         same = equal.all(axis=1) & (self.failing == seen.failing).all(axis=1)
         return [(self.names[row], float(apart[row].max())) for row in np.flatnonzero(same)]
 
+    def only(self, rows: Array) -> "Suspects":
+        """Return some of the suspects."""
+        names = tuple(name for name, kept in zip(self.names, rows, strict=True) if kept)
+        return Suspects(names, self.codes[rows], self.values[rows], self.failing[rows])
+
     def matching_where_wrong(
-        self, seen: Signature, right: Signature, tolerance: float
+        self,
+        seen: Signature,
+        right: Signature,
+        branches: Sequence[Array],
+        tolerance: float,
     ) -> list[tuple[tuple[str, ...], float]]:
         """Return the suspects that `seen` equals on every call where it is not `right`.
 
         A mistake may stand in one branch only, as a scale that is missing unless it is given.
-        Of several suspects those come back that are wrong where `seen` is right least often.
+        Where it is none of `branches`, sets of calls, it must explain more than it misses. Of
+        several suspects those come back that are wrong where `seen` is right least often.
         """
         reference = Suspects.gather([((), right)])
         correct = reference._equal(seen, tolerance)[0][0]
@@ -226,7 +247,11 @@ class Suspects:
         equal, apart = self._equal(seen, tolerance)
         broken = ~reference._equal_rows(self, tolerance)
         misses = (broken & correct).sum(axis=1)
-        fits = (equal | correct).all(axis=1) & ((broken & ~correct).sum(axis=1) > misses)
+        enough = (broken & ~correct).sum(axis=1) > misses
+        for branch in branches:
+            if not (~correct & ~branch).any() and not correct.all():
+                enough |= ~(broken & correct & branch).any(axis=1)
+        fits = (equal | correct).all(axis=1) & enough
         if not fits.any():
             return []
         least = misses[fits].min()

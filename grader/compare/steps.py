@@ -52,6 +52,7 @@ def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> Progress 
     return None
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is
 def occurs(step: Array, seen: Sequence[Array]) -> bool:
     """Whether one of the tensors holds a step's values, in whatever order of axes."""
     wanted = step.ravel()

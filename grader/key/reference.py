@@ -91,7 +91,11 @@ def make_answer(runner: Runner, call: dict[str, Any]) -> Answer:
         with contextlib.redirect_stdout(io.StringIO()):
             made = runner.make(call)
     except Unbound as unbound:
-        info = Info(sought=_pairs(unbound.sought), present=_pairs(unbound.present[:64]))
+        info = Info(
+            sought=_pairs(unbound.sought),
+            present=_pairs(unbound.present[:64]),
+            loose=unbound.loose,
+        )
         return Answer(AnswerStatus.UNBOUND, info=info)
     except Exception as error:  # noqa: BLE001 - whatever the code raises is its answer
         described = describe_error(error, frozenset(), _MESSAGE)

@@ -132,7 +132,7 @@ class Unbound(Exception):
         super().__init__("no parameter fits")
         self.sought = [(role.name, role.shape) for role in sought]
         self.present = [(item.name, item.shape) for item in items]
-        self.loose: list[list[str]] = []  # what hangs on the module and torch does not see
+        self.loose: list[tuple[str, str]] = []  # what hangs on the module unregistered
 
 
 def bind(

@@ -109,6 +109,8 @@ class Runner:
         self._collect(call, returned, answer)
         if module is not None and self.audits:
             self._audit(call, module, answer)
+            if answer.info["loose"]:
+                answer.info["loose"] = self._lasting(call, module)
         self.last = call, built
 
     def _gradient(self, call: Call, answer: Answer) -> None:
@@ -131,7 +133,7 @@ class Runner:
             for output, key in zip(outputs, call["cotangents"], strict=True)
         )
         if not total.requires_grad:
-            raise RuntimeError("the output is cut off from its inputs: no gradient can flow")
+            raise CutOffError("the output is cut off from its inputs: no gradient can flow")
         total.backward()
         for name, leaf in zip(self._input_names(call), leaves, strict=True):
             if isinstance(leaf, Tensor) and leaf.is_floating_point():
@@ -284,10 +286,10 @@ class Runner:
             try:
                 recipes[alike] = bind(module, roles, given, memory)
             except Unbound as unbound:
+                unbound.loose = _named(_loose(module))
                 recipes[alike] = unbound.with_traceback(None)
         recipe = recipes[alike]
         if isinstance(recipe, Unbound):
-            recipe.loose = _loose(module)
             raise recipe
         own = {item.name: item.parameters[0] for item in items}
         return [*bonds, *(bond.rebound(own) for bond in recipe)]
@@ -359,13 +361,28 @@ class Runner:
         sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
         answer.info["registered"] = sum(sizes.values())
         answer.info["names"] = [[i.name, list(i.shape)] for i in items[:_LISTED]]
-        answer.info["loose"] = _loose(module)[:_LISTED]
+        answer.info["loose"] = _named(_loose(module))
         answer.info["given"] = len({id(m) for m in given})
         if call["watch"]:
             classes = [c for c in self.forbidden.values() if isinstance(c, type)]
             used = {type(m) for m in module.modules()}
             names = {n for n, c in self.forbidden.items() if c in classes and c in used}
             answer.info["modules"] = sorted(names)
+
+    def _lasting(self, call: Call, module: nn.Module) -> list[tuple[str, str]]:
+        """Of what hangs on the module unregistered, return what another call leaves in place.
+
+        A result that is kept to be looked at, such as the weights of the last call, is no state.
+        """
+        before = _loose(module)
+        with contextlib.suppress(Exception):
+            module(*self._inputs(call["inputs"]))
+        after = {id(thing) for _, _, thing in _loose(module)}
+        return _named([found for found in before if id(found[2]) in after])
+
+
+class CutOffError(RuntimeError):
+    """No gradient can flow from a submission's output to its inputs."""
 
 
 class _Watch(TorchFunctionMode):
@@ -450,33 +467,38 @@ def _is_lazy(module: nn.Module) -> bool:
     return any(isinstance(p, UninitializedParameter) for p in parameters)
 
 
-def _loose(module: nn.Module) -> list[list[str]]:
-    """Tensors and modules that hang on the module without being registered."""
+def _named(loose: Sequence[tuple[str, str, Any]]) -> list[tuple[str, str]]:
+    """The attributes that hold something loose, each once for each kind of thing."""
+    return list(dict.fromkeys((path, what) for path, what, _ in loose))[:_LISTED]
+
+
+def _loose(module: nn.Module) -> list[tuple[str, str, Any]]:
+    """Tensors and modules that hang on the module without being registered: where, what, it."""
     return [
-        [f"{path}.{name}".lstrip("."), what]
+        (f"{path}.{name}".lstrip("."), what, thing)
         for path, part in module.named_modules()
         for name, value in vars(part).items()
         if name not in _OF_ANY_MODULE
-        for what in _hidden_in(value, 0)
+        for what, thing in sorted(_hidden_in(value, 0), key=lambda pair: pair[0])
     ]
 
 
-def _hidden_in(value: Any, depth: int) -> list[str]:
+def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:
     if value is None or type(value) in (bool, int, float, str):
         return []
     if isinstance(value, nn.Parameter):
-        return ["parameter"]
+        return [("parameter", value)]
     if isinstance(value, Tensor):
-        return ["tensor"] if value.dim() > 0 else []
+        return [("tensor", value)] if value.dim() > 0 else []
     if isinstance(value, nn.Module):
-        return ["module"]
+        return [("module", value)]
     if depth < 3 and isinstance(value, list | tuple | set):
         parts = list(value)[:_LISTED]
     elif depth < 3 and isinstance(value, dict):
         parts = list(value.values())[:_LISTED]
     else:
         return []
-    return sorted({what for part in parts for what in _hidden_in(part, depth + 1)})
+    return [found for part in parts for found in _hidden_in(part, depth + 1)]
 
 
 def _non_contiguous(value: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ class Session:
             info = {
                 "sought": unbound.sought,
                 "present": unbound.present[:64],
-                "loose": unbound.loose[:64],
+                "loose": unbound.loose,
             }
             return {"call": call["id"], "status": "unbound", "info": info}, {}
         except BaseException as error:  # noqa: BLE001 - the edge where student code runs

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Probe(nn.Module):
+class GivenSublayer(nn.Module):
     """tanh(x own [+ mean over time of x, mixed])."""
 
     def __init__(self, own: Tensor, mixed: Tensor, *, mixing: bool) -> None:
@@ -27,6 +27,6 @@ class Probe(nn.Module):
         return torch.tanh(x @ self.own + other @ self.mixed)
 
 
-def build_probe(name: str, tensors: dict[str, Tensor]) -> Probe:
+def build_probe(name: str, tensors: dict[str, Tensor]) -> GivenSublayer:
     """Return the probe of that name with a case's values."""
-    return Probe(tensors["own"], tensors["mixed"], mixing=name == "mixing")
+    return GivenSublayer(tensors["own"], tensors["mixed"], mixing=name == "mixing")
