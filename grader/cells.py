@@ -99,7 +99,7 @@ def _is_literal(node: ast.stmt) -> bool:
 
 def _only(text: str, kept: Sequence[ast.stmt]) -> str:
     """The text with the lines of other statements blanked."""
-    lines = text.splitlines()
+    lines = text.split("\n")  # as Python counts them
     wanted: set[int] = set()
     for node in kept:
         decorators = getattr(node, "decorator_list", [])
