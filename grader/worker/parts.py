@@ -1,5 +1,4 @@
-"""Finds the parts of an assembled module: instances of classes that earlier exercises define, or
-that are called like them.
+"""Finds the parts of an assembled module: instances of classes called as earlier exercises' are.
 
 What a factory puts together is known by these parts, whatever containers hold them and in
 whatever order they are registered; their order is the order of use.
