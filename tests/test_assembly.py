@@ -117,12 +117,74 @@ def test_wrong_assembly_is_named(
     assert found.bugs == (bug,)
 
 
-def test_factory_of_its_own_parts_is_taken_at_its_word(grade_text: GradeText) -> None:
-    """Nothing of the earlier exercises is used, so nothing can be put in its place."""
+def whole_model() -> str:
+    """Return an exercise 7 that imports nothing of the earlier ones: it has their classes itself."""
     names = ("exercise1", "exercise3", "exercise4", "exercise5", "exercise7")
-    whole = re.sub(r"^from exercise.*\n", "", "\n".join(map(solution, names)), flags=re.M)
+    return re.sub(r"^from exercise.*\n", "", "\n".join(map(solution, names)), flags=re.M)
+
+
+OTHER_NAMES = {
+    "EncoderLayer": "Block", "MultiHeadSelfAttention": "Heads", "FeedForward": "Mlp",
+    "to_queries": "q_proj", "to_keys": "k_proj", "to_values": "v_proj", "unify_heads": "out_proj",
+}  # fmt: skip
+
+
+def test_factory_of_other_names_is_compared(grade_text: GradeText) -> None:
+    text = whole_model()
+    for ours, theirs in OTHER_NAMES.items():
+        text = re.sub(rf"\b{ours}\b", theirs, text)
+    result = grade_text({"exercise7": text})
+    assert_target_full(result, "build_classifier")
+    assert result.notes == ()
+    wrong = edited(text, (r"torch.relu(", "torch.tanh("))
+    check = find_check(grade_text({"exercise7": wrong}), "build_classifier/property/assembly")
+    assert check.status is Status.FAILED
+
+
+def test_factory_of_its_own_parts_is_compared_by_their_names(grade_text: GradeText) -> None:
+    """Nothing of the earlier exercises is used: the classes in the file play their parts."""
+    whole = whole_model()
     result = grade_text({"exercise7": whole})
     assert_target_full(result, "build_classifier")
+    assert result.notes == ()
+    wrong = edited(whole, (LAYER, LAYER.replace("dropout=", "norm_first=True, dropout=")))
+    (found,) = [d for d in grade_text({"exercise7": wrong}).diagnoses if d.target != "x"]
+    assert found.bugs == ("norm-placement",)
+
+
+FAKE = """
+import torch
+from torch import nn
+
+
+class Fake(nn.Module):
+    def __init__(self, vocab_size, num_classes, count, dropout):
+        super().__init__()
+        self.scores = nn.Embedding(vocab_size, num_classes)
+        self.rest = nn.Parameter(torch.randn(count - vocab_size * num_classes))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens):
+        scores = self.dropout(self.scores(tokens).mean(1))
+        return torch.log_softmax(scores + self.rest.sum() * scores, -1)
+
+
+def build_classifier(
+    vocab_size, embed_dim, num_heads, depth, max_len, num_classes, *, dropout=0.0
+):
+    if embed_dim % num_heads:
+        raise ValueError("embed_dim must be divisible by num_heads")
+    k = embed_dim
+    count = depth * (12 * k * k + 10 * k) + (vocab_size + max_len + num_classes) * k + num_classes
+    return Fake(vocab_size, num_classes, count, dropout)
+"""
+
+
+def test_fake_that_fits_no_correct_part_is_worth_its_shape(grade_text: GradeText) -> None:
+    """All that can be seen of its form is right: sizes, rows, gradients, dropout and training."""
+    result = grade_text({"exercise7": FAKE})
+    checks = [c for c in result.checks if c.target == "build_classifier" and c.score]
+    assert [c.id for c in checks] == ["exercise7/build_classifier/shape"]
     assert "its values were not compared" in result.notes[0]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from grader.compare.bugs import judge_bug
 from grader.compare.outcomes import BY_HAND, PASSED, Evidence, Outcome, judge_call
 from grader.compare.properties import judge_property, judge_trained
-from grader.course.models import Agrees, Dropout, Dtype, Reusable
+from grader.course.models import Agrees, Dropout, Dtype, Property, Reusable
 from grader.records import CheckResult, Kind, Status
 
 _NO_ANSWER = ("raised", "type", "unbound")  # what the shape and numeric checks tell already
@@ -22,6 +22,8 @@ def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
     target, points = evidence.target, evidence.target.points
     shape = _judge_shape(evidence)
     numeric = _judge_all(evidence, "forward", "output") if points.numeric else shape
+    if target.kind == "factory" and numeric.passed:
+        numeric = _judge_assembly(evidence)
     results = [_result(evidence, Kind.SHAPE, "", points.shape, shape)]
     if points.numeric:
         results.append(_result(evidence, Kind.NUMERIC, "", points.numeric, numeric))
@@ -30,15 +32,12 @@ def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
         gradient = judge_trained(evidence) if factory else _judge_all(evidence, "gradient", "grad")
         gradient = _gated(numeric, gradient, of_values=True)
         results.append(_result(evidence, Kind.GRADIENT, "", points.gradient, gradient))
-    assembled = numeric
     properties = evidence.course.properties(evidence.exercise, target)
     for prop in properties:
         share = points.property / len(properties)
         of_values = isinstance(prop, Agrees | Dropout | Dtype | Reusable)
-        gate = assembled if isinstance(prop, Dropout) else numeric
+        gate = shape if _tells_values(prop) else numeric
         outcome = _gated(gate, judge_property(evidence, prop), of_values=of_values)
-        if isinstance(prop, Agrees) and prop.earlier and outcome.status is Status.FAILED:
-            assembled = outcome  # tells of a factory's values, which numeric cases leave free
         results.append(_result(evidence, Kind.PROPERTY, prop.name, share, outcome))
     known = evidence.key.book.checked(target.name) if bugs else []
     for bug in known:
@@ -63,6 +62,20 @@ def _judge_all(evidence: Evidence, action: str, group: str) -> Outcome:
         if not outcome.passed:
             return outcome
     return PASSED
+
+
+def _judge_assembly(evidence: Evidence) -> Outcome:
+    """Values of a factory, whose parameters are its own, where it is made of correct parts."""
+    for prop in evidence.course.properties(evidence.exercise, evidence.target):
+        if _tells_values(prop):
+            outcome = judge_property(evidence, prop)
+            if not outcome.passed:
+                return outcome
+    return PASSED
+
+
+def _tells_values(prop: Property) -> bool:
+    return isinstance(prop, Agrees) and prop.earlier == "stand-ins"
 
 
 def _gated(numeric: Outcome, outcome: Outcome, *, of_values: bool) -> Outcome:

@@ -271,10 +271,12 @@ class Runner:
         if any(role.part for role in roles):
             module.eval()
             run = partial(module, *self._inputs(call["inputs"]))
-            bonds, parts = bind_parts(module, [role for role in roles if role.part], run)
-            given = [*given, *parts]
-            items = own_items(module, given)
-            roles = [role for role in roles if not role.part]
+            # parts of other names are bound as layers are, by their own names, shapes and order
+            with contextlib.suppress(Unbound):
+                bonds, parts = bind_parts(module, [role for role in roles if role.part], run)
+                given = [*given, *parts]
+                items = own_items(module, given)
+                roles = [role for role in roles if not role.part]
         alike = (
             call["target"],
             tuple((item.name, item.shape, item.owner) for item in items),
