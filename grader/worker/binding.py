@@ -148,10 +148,11 @@ def bind(
     """
     items = own_items(module, given)
     search = _Search(list(roles), memory)
-    families = _families(items)
-    for candidates in (items, families):
+    # the layers of a stack repeat each other, and are no family
+    sets = [items] if any(role.part for role in roles) else [items, _families(items)]
+    for candidates in sets:
         search.by_meaning(candidates)
-    for candidates in (items, families):
+    for candidates in sets:
         search.in_order(candidates)
     if search.roles:
         raise Unbound(search.roles, items)
