@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import determine_grade
 from support import ROOT, SUBMISSIONS, TESTS
 
+from grader.cli.nbgrader import run_init
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.imports import EarlierNotebooks
@@ -28,7 +30,8 @@ from grader.nbgrader.cells import test_source as cell_source
 from grader.nbgrader.init import init_directory
 from grader.nbgrader.kernel import Points, units_of_history
 from grader.nbgrader.lazily import needs_nbgrader
-from grader.nbgrader.place import COURSE_VARIABLE
+from grader.nbgrader.markup import clean_markup
+from grader.nbgrader.place import COURSE_VARIABLE, course_of_notebook, root_near
 from grader.nbgrader.render import render_trouble, render_verdict
 from grader.nbgrader.repair import repair_notebook
 from grader.nbgrader.sheet import KnownCell, Sheet
@@ -230,11 +233,9 @@ def test_repair_survives_nonsense_for_marks(nonsense: Any) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> CourseFolder:
-    from shutil import copytree
-
     from grader.course.load import load_course
 
-    copytree(TESTS / "courses/statistics", tmp_path / "course")
+    shutil.copytree(TESTS / "courses/statistics", tmp_path / "course")
     return load_course(tmp_path / "course")
 
 
@@ -281,6 +282,37 @@ def test_init_names_what_both_changed_until_it_is_resolved(
     assert "average 0" in aside.read_text("utf-8")
     aside.unlink()
     assert changes(tmp_path / "d", small)[FIRST] == "kept"
+
+
+def test_init_leaves_away_what_was_removed(small: CourseFolder, tmp_path: Path) -> None:
+    changes(tmp_path / "d", small)
+    (tmp_path / "d" / FIRST).unlink()
+    assert [changes(tmp_path / "d", small)[FIRST] for _ in range(2)] == ["removed"] * 2
+    init_directory(tmp_path / "d", small, "s", restore=True)
+    assert changes(tmp_path / "d", small)[FIRST] == "unchanged"
+
+
+def test_init_knows_the_course_of_a_directory_and_what_comes_next(
+    small: CourseFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # which is no course
+    changes(Path("d"), small)
+    edit(small.solutions / "exercise1_columns.py", "mean 0", "average 0")
+    assert run_init(Path("d"), None, "s", restore=False) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"updated   {FIRST}"
+    assert said[-1] == "next: cd d && nbgrader generate_assignment s --force"
+
+
+def test_directory_whose_course_is_gone_is_one_line(small: CourseFolder, tmp_path: Path) -> None:
+    changes(tmp_path / "d", small)
+    small.root.rename(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match=r"is no longer in .*: run grade nbgrader init") as caught:
+        root_near(tmp_path / "d/source/s")
+    assert "\n" not in str(caught.value)
 
 
 def test_init_puts_nothing_beside_the_notebooks(small: CourseFolder, tmp_path: Path) -> None:
@@ -374,6 +406,60 @@ def test_nothing_outside_its_folder_imports_nbgrader() -> None:
     own = "grader/nbgrader/"
     named = [n for n, t in texts.items() if "from nbgrader" in t and not n.startswith(own)]
     assert named == []
+
+
+def test_notebook_finds_its_course_by_one_rule(
+    small: CourseFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(COURSE_VARIABLE, raising=False)
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    with pytest.raises(UsageError, match="no course here or in a folder above"):
+        course_of_notebook(lone)
+    shutil.copytree(small.root, lone / "below")
+    (lone / "below/key").mkdir()
+    (lone / "below/key/manifest.json").touch()
+    assert course_of_notebook(lone).root == lone / "below"
+    monkeypatch.setenv(COURSE_VARIABLE, str(small.root))
+    assert course_of_notebook(lone).root == small.root
+    assert course_of_notebook(lone / "below/exercises").root == lone / "below"
+    monkeypatch.setenv(COURSE_VARIABLE, str(lone))
+    with pytest.raises(UsageError, match=r"but no course.yml is there: correct it"):
+        course_of_notebook(lone)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("<p>a &lt; b <em>c</em></p>", "<p>a &lt; b <em>c</em></p>"),
+        ('<a href="javascript:x">y</a>', "<a>y</a>"),
+        ('<a href="data:text/html,x">y</a>', "<a>y</a>"),
+        ('<img src="data:image/svg+xml;base64,x">', "<img>"),
+        ('<img src="data:image/png;base64,x">', '<img src="data:image/png;base64,x">'),
+        ('<h2 id="a" onclick="x">b</h2>', '<h2 id="a">b</h2>'),
+        ("<style>p{}</style>", "&lt;style&gt;p{}&lt;/style&gt;"),
+        ('<p style="position:fixed">a</p>', "<p>a</p>"),
+    ],
+)
+def test_markup_keeps_what_is_harmless(written: str, shown: str) -> None:
+    assert clean_markup(written) == shown
+
+
+def test_cell_of_known_mistakes_says_why_it_failed() -> None:
+    failed = CheckResult(
+        "exercise1/f/bug/x",
+        Kind.BUG,
+        "f",
+        Status.FAILED,
+        0,
+        1,
+        "`f` is not there",
+        next_step="do it",
+    )
+    alone = ExerciseResult("exercise1", "One", Status.FAILED, 0, 1, (failed,))
+    test = Cell("exercise1", Kind.BUG)
+    text = render_verdict(alone, test, kind_score(alone, test)).text
+    assert text.endswith("✗ `f` is not there.\n      next  do it.")
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_bulk_and_executor_write_the_same(term: Term, what: str) -> None:
     assert {key: bulk[key] for key in singly} == singly
 
 
-@pytest.mark.parametrize("attack", [*made.ATTACKS, "all", "course"])
+@pytest.mark.parametrize("attack", [*made.ATTACKS, "all", "course", "keys", "format2"])
 def test_attack_earns_what_its_control_does(term: Term, attack: str) -> None:
     scores: dict[str, dict[str, float | None]] = {"control": {}, f"attack-{attack}": {}}
     for (student, cell), (score, _) in term.snapshots["bulk"].grades.items():
