@@ -360,6 +360,13 @@ def test_unknown_assignment_is_one_line(term: Term) -> None:
         term.grade(assignment="nothing")
 
 
+def test_class_that_handed_in_nothing_is_one_line(term: Term, tmp_path: Path) -> None:
+    shutil.copytree(term.directory, tmp_path / "autumn", ignore=shutil.ignore_patterns("submitted"))
+    shutil.copytree(term.home / "statistics", tmp_path / "statistics")
+    with pytest.raises(UsageError, match=f"nobody handed in {NAME}: collect it, or put"):
+        Term(tmp_path, term.patch).grade()
+
+
 def test_unknown_student_is_one_line(term: Term) -> None:
     with pytest.raises(UsageError, match="nobody handed in nothing"):
         term.grade(student="nobody")

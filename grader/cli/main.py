@@ -32,6 +32,16 @@ _ISOLATION = click.option(
 class _Suggesting(click.Group):
     """Names the nearest command where an unknown one is asked for."""
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help with its example as it stands."""
+        _keep_lines(self)
+        super().format_help_text(ctx, formatter)
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, whose example is to be written as it stands."""
+        _keep_lines(cmd)
+        super().add_command(cmd, name)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -42,6 +52,11 @@ class _Suggesting(click.Group):
             hint = f"; did you mean {' or '.join(near)}?" if near else "; see grade --help"
             raise click.UsageError(f"no command '{name}'{hint}")
         return super().resolve_command(ctx, args)
+
+
+def _keep_lines(command: click.Command) -> None:
+    r"""Put click's mark for lines to keep where a raw docstring has \b, two characters."""
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
 
 
 @click.group(cls=_Suggesting, context_settings={"max_content_width": 100})
@@ -459,6 +474,9 @@ def main() -> None:
             standalone_mode=False,
             color=False if os.environ.get("NO_COLOR") else None,
         )
+    except click.exceptions.NoArgsIsHelpError as error:  # a group alone: its help, told once
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)
