@@ -264,7 +264,7 @@ def _swell(notebook: Notebook) -> None:
     """Many cells, many and long outputs, and deep metadata, within the size that is read."""
     stream = {"output_type": "stream", "name": "stdout", "text": "x" * 1000}
     notebook["cells"] += [_cell("code", f"x = {n}", outputs=[stream] * 3) for n in range(10)]
-    notebook["cells"] += [_cell("markdown", f"{n}") for n in range(1000)]
+    notebook["cells"] += [_cell("markdown", f"{n}") for n in range(300)]
     deep: Any = 0
     for _ in range(200):
         deep = {"a": deep}
