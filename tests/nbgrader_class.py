@@ -264,7 +264,7 @@ def _swell(notebook: Notebook) -> None:
     """Many cells, many and long outputs, and deep metadata, within the size that is read."""
     stream = {"output_type": "stream", "name": "stdout", "text": "x" * 1000}
     notebook["cells"] += [_cell("code", f"x = {n}", outputs=[stream] * 3) for n in range(10)]
-    notebook["cells"] += [_cell("markdown", f"{n}") for n in range(1000)]
+    notebook["cells"] += [_cell("markdown", f"{n}") for n in range(300)]
     deep: Any = 0
     for _ in range(200):
         deep = {"a": deep}
@@ -296,14 +296,22 @@ def attacking_class(desk: Desk) -> dict[str, Folder]:
     return students
 
 
-def hand_in_own_course(directory: Path, assignment: str, desk: Desk) -> str:
-    """Hand in an empty notebook beside a course in which it would be right; returns the student."""
-    place = hand_in(directory, assignment, "attack-course", attacking_class(desk)["control"])
+def hand_in_odd_attacks(directory: Path, assignment: str, desk: Desk) -> None:
+    """Hand in a course of one's own, keys that are there twice, and format 2."""
+    control = attacking_class(desk)["control"]
+    place = hand_in(directory, assignment, "attack-course", control)
     (place / "course.yml").write_text("format_version: 1\ntitle: Mine\n", encoding="utf-8")
     manifest = {"format_version": 1, "course": ".", "written": {}}
     (place / ".grade-nbgrader.json").write_text(json.dumps(manifest), encoding="utf-8")
     (place / "nbgrader_config.py").write_text("raise SystemExit('owned')\n", encoding="utf-8")
-    return "attack-course"
+    full, empty = desk.solved["exercise1"], desk.release["exercise1"]
+    twice = f'{json.dumps(full)[:-1]}, "cells": {json.dumps(empty["cells"])}}}'
+    code = {"cell_type": "code", "language": "python", "input": text_of(empty), "outputs": []}
+    sheet = {"cells": [{**code, "prompt_number": 1, "collapsed": False}]}
+    old = json.dumps({"nbformat": 2, "metadata": {}, "worksheets": [sheet]})
+    for student, text in {"attack-keys": twice, "attack-format2": old}.items():
+        place = hand_in(directory, assignment, student, control)
+        (place / "exercise1.ipynb").write_text(text, encoding="utf-8")
 
 
 def mixed_class(desk: Desk, count: int) -> dict[str, Folder]:

@@ -140,19 +140,19 @@ def play(term: Term) -> None:
     term.run(f"nbgrader generate_assignment {NAME}")
     term.run(f"nbgrader db assignment add {NAME} --duedate=2026-10-01T12:00:00")
     students = _hand_in(term.directory)
-    term.note(f"# {students} students hand in what is good, wrong, late, damaged or hostile")
-    term.note("# some of them by nbgrader's own command, or its button in formgrader", "")
+    term.note("", f"# {students} students hand in what is good, wrong, late, damaged or hostile")
+    term.note("# seven of them by nbgrader's own command; its button in formgrader does the same")
     for student in SINGLY:
         term.run(f"nbgrader autograde {NAME} --create --student={student}")
     term.snapshots["singly"] = term.snapshot()
     term.refused = run_nbgrader(["autograde", NAME, "--create", "--student=linked"], retcode=1)
-    term.note("", "# the whole class at once, those seven again", "")
+    term.note("", "# the whole class at once, and those seven again")
     bulk = f"grade nbgrader autograde {NAME}"
     term.run(f"{bulk} --force", leave_out="  attack-")
     term.snapshots["bulk"] = term.snapshot()
     term.run(bulk, first=4)
     _mark_by_hand(term)
-    term.note("# in formgrader, wrong02 gets 0.25 points for values and a comment by hand", "")
+    term.note("# in formgrader, wrong02 gets 0.25 points for values and a comment by hand")
     term.run(f"{bulk} --student wrong02 --force")
     term.snapshots["regraded"] = term.snapshot()
     for student in ("wrong02", "attack-markup"):
@@ -177,7 +177,7 @@ def _hand_in(directory: Path) -> int:
     }.items():
         made.hand_in(directory, NAME, student, folder)
     made.hand_in(directory, NAME, "late", made.good(desk), LATE)
-    made.hand_in_own_course(directory, NAME, desk)
+    made.hand_in_odd_attacks(directory, NAME, desk)
     made.hand_in_unreadable(directory, NAME, desk)
     return len(list((directory / "submitted").iterdir()))
 

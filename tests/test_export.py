@@ -3,12 +3,37 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.batch.results import About, Results
+from grader.batch.scores import read_results
+from grader.batch.unit import Graded
+from grader.cli.export import run_export
+from grader.errors import UsageError
 from grader.export import Format, ScoreRow, export_rows
+from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
+
+MARKUP = '=cmd|"/c calc"!A1'
+
+
+def kept(folder: Path, *students: tuple[str, Status]) -> Path:
+    """A results folder as grade batch leaves it, with one exercise of each student."""
+    results = Results(folder, About("A course", "hidden"))
+    for student, status in students:
+        check = CheckResult("exercise1/f/numeric", Kind.NUMERIC, "f", status, 1.5, 4.0, "wrong")
+        diagnosis = Diagnosis("f", ("bug",), "", "look again", "It is the bug.")
+        one = ExerciseResult("exercise1", "One", status, 1.5, 4.0, (check,), (diagnosis,))
+        graded = Graded(
+            student, (), {"exercise1": one}, {"exercise1": ()}, frozenset(), {"exercise1": ""}
+        )
+        results.keep(graded, "sha256:0")
+    results.close()
+    return folder
+
 
 ROWS = [
     ScoreRow("ada", "part1", "exercise1", 3.5, 4, 0.5, "Ada", "Lovelace", "a@b.org", "good"),
@@ -78,3 +103,49 @@ def test_gradescope_files_stay_in_their_folder(student: str) -> None:
     assert name == "results.json"
     assert folder.isascii()
     assert ".." not in folder
+
+
+@pytest.mark.parametrize("to", list(Format))
+def test_results_of_a_batch_leave_in_every_format(
+    to: Format, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = kept(tmp_path / "results", ("ada", Status.FAILED), (MARKUP, Status.FAILED))
+    out = tmp_path / "out"
+    run_export(folder, "", to, out)
+    assert capsys.readouterr().out == f"wrote {out}: 2 students, {to}\n"
+    texts = [p.read_text("utf-8") for p in [out, *out.glob("*/*")] if p.is_file()]
+    assert len(texts) == (2 if to is Format.GRADESCOPE else 1)
+    assert all("1.5" in text for text in texts)
+    if to is not Format.GRADESCOPE:
+        cells = [cell for line in csv.reader(io.StringIO(texts[0])) for cell in line]
+        assert f"'{MARKUP}" in cells
+        assert MARKUP not in cells
+
+
+def test_results_of_a_batch_say_what_the_mistake_is(tmp_path: Path) -> None:
+    (row,) = read_results(kept(tmp_path, ("ada", Status.FAILED))).rows
+    assert row.assignment == "A course"
+    assert row.comment == "It is the bug. Hint: look again"
+
+
+def test_fault_of_ours_costs_nobody_a_point(tmp_path: Path) -> None:
+    scores = read_results(kept(tmp_path, ("ada", Status.FAILED), ("bob", Status.ERROR)))
+    assert [row.student for row in scores.rows] == ["ada"]
+    (note,) = scores.notes
+    assert note.startswith(
+        "'bob' is left out: exercise1 was not graded, by a fault of grader's own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [((), "is neither: name"), (("gradebook.db", "results.sqlite"), "holds both")],
+)
+def test_source_that_is_not_clear_is_one_line(
+    files: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    with pytest.raises(UsageError, match=said) as caught:
+        run_export(tmp_path, "", "csv", tmp_path / "out")
+    assert "\n" not in str(caught.value)

@@ -103,6 +103,8 @@ def test_command_help_ends_with_an_example(name: str) -> None:
     assert re.search(r"^\s*Examples?:$", text, re.M)
     last = text.rstrip().splitlines()[-1].strip()
     assert f"{last} ".startswith(f"{name} ")
+    shown = COMMANDS[name].get_help(click.Context(COMMANDS[name], max_content_width=100))
+    assert last in [line.strip() for line in shown.splitlines()]  # on a line of its own
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import determine_grade
-from support import ROOT, SUBMISSIONS, TESTS
+from support import ROOT, SUBMISSIONS
 
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
@@ -25,9 +25,9 @@ from grader.nbgrader import grade_cell
 from grader.nbgrader.cells import TestCell as Cell
 from grader.nbgrader.cells import kind_points, kind_score, parse_test, points_text
 from grader.nbgrader.cells import test_source as cell_source
-from grader.nbgrader.init import init_directory
 from grader.nbgrader.kernel import Points, units_of_history
 from grader.nbgrader.lazily import needs_nbgrader
+from grader.nbgrader.markup import clean_markup
 from grader.nbgrader.place import COURSE_VARIABLE
 from grader.nbgrader.render import render_trouble, render_verdict
 from grader.nbgrader.repair import repair_notebook
@@ -228,91 +228,6 @@ def test_repair_survives_nonsense_for_marks(nonsense: Any) -> None:
     MetadataValidator().validate_nb(notebook)
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> CourseFolder:
-    from shutil import copytree
-
-    from grader.course.load import load_course
-
-    copytree(TESTS / "courses/statistics", tmp_path / "course")
-    return load_course(tmp_path / "course")
-
-
-def changes(directory: Path, course: CourseFolder) -> dict[str, str]:
-    return {c.path: c.what for c in init_directory(directory, course, "s")}
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text("utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
-FIRST = "source/s/exercise1.ipynb"
-
-
-def test_init_twice_changes_nothing(small: CourseFolder, tmp_path: Path) -> None:
-    changes(tmp_path / "d", small)
-    assert set(changes(tmp_path / "d", small).values()) == {"unchanged"}
-
-
-def test_init_takes_over_what_only_the_course_changed(small: CourseFolder, tmp_path: Path) -> None:
-    changes(tmp_path / "d", small)
-    edit(small.solutions / "exercise1_columns.py", "mean 0", "average 0")
-    assert changes(tmp_path / "d", small)[FIRST] == "updated"
-    assert "average 0" in (tmp_path / "d" / FIRST).read_text("utf-8")
-
-
-def test_init_keeps_what_the_instructor_changed(small: CourseFolder, tmp_path: Path) -> None:
-    changes(tmp_path / "d", small)
-    edit(tmp_path / "d" / FIRST, "mean 0", "a mean of 0")
-    assert changes(tmp_path / "d", small)[FIRST] == "kept"
-    assert "a mean of 0" in (tmp_path / "d" / FIRST).read_text("utf-8")
-
-
-def test_init_names_what_both_changed_until_it_is_resolved(
-    small: CourseFolder, tmp_path: Path
-) -> None:
-    changes(tmp_path / "d", small)
-    edit(tmp_path / "d" / FIRST, "mean 0", "a mean of 0")
-    edit(small.solutions / "exercise1_columns.py", "mean 0", "average 0")
-    assert [changes(tmp_path / "d", small)[FIRST] for _ in range(2)] == ["conflict"] * 2
-    aside = tmp_path / "d/conflicts" / FIRST
-    assert "average 0" in aside.read_text("utf-8")
-    aside.unlink()
-    assert changes(tmp_path / "d", small)[FIRST] == "kept"
-
-
-def test_init_puts_nothing_beside_the_notebooks(small: CourseFolder, tmp_path: Path) -> None:
-    test_init_names_what_both_changed_until_it_is_resolved(small, tmp_path)
-    names = {p.name for p in (tmp_path / "d/source/s").iterdir()}
-    assert names == {"exercise1.ipynb", "exercise2.ipynb"}
-
-
-@pytest.mark.parametrize("what", ["marked", "copied"])
-def test_release_with_a_solution_beside_it_is_refused(
-    what: str, small: CourseFolder, tmp_path: Path
-) -> None:
-    from grader.nbgrader.release import RefuseSolutions
-
-    changes(tmp_path / "d", small)
-    solution = (small.solutions / "exercise1_columns.py").read_text("utf-8")
-    text = solution if what == "marked" else f"{small.solutions.name}"
-    leak = tmp_path / "d/source/s/helper.py"
-    leak.write_text(text, encoding="utf-8")
-    if what == "copied":
-        (small.solutions / "secret.yml").write_text(text, encoding="utf-8")
-    resources = {"metadata": {"path": str(leak.parent)}}
-    with pytest.raises(UsageError, match=r"helper.py holds a solution"):
-        RefuseSolutions().preprocess(nbformat.v4.new_notebook(), resources)
-
-
-@pytest.mark.parametrize("name", ["a/b", "..", "", "a\nb"])
-def test_init_refuses_odd_names(name: str, small: CourseFolder, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no name for an assignment"):
-        init_directory(tmp_path, small, name)
-
-
 def test_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nbgrader", None)
     said = r"^nbgrader is not installed: pip install 'grader\[nbgrader\]'$"
@@ -374,6 +289,40 @@ def test_nothing_outside_its_folder_imports_nbgrader() -> None:
     own = "grader/nbgrader/"
     named = [n for n, t in texts.items() if "from nbgrader" in t and not n.startswith(own)]
     assert named == []
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("<p>a &lt; b <em>c</em></p>", "<p>a &lt; b <em>c</em></p>"),
+        ('<a href="javascript:x">y</a>', "<a>y</a>"),
+        ('<a href="data:text/html,x">y</a>', "<a>y</a>"),
+        ('<img src="data:image/svg+xml;base64,x">', "<img>"),
+        ('<img src="data:image/png;base64,x">', '<img src="data:image/png;base64,x">'),
+        ('<h2 id="a" onclick="x">b</h2>', '<h2 id="a">b</h2>'),
+        ("<style>p{}</style>", "&lt;style&gt;p{}&lt;/style&gt;"),
+        ('<p style="position:fixed">a</p>', "<p>a</p>"),
+    ],
+)
+def test_markup_keeps_what_is_harmless(written: str, shown: str) -> None:
+    assert clean_markup(written) == shown
+
+
+def test_cell_of_known_mistakes_says_why_it_failed() -> None:
+    failed = CheckResult(
+        "exercise1/f/bug/x",
+        Kind.BUG,
+        "f",
+        Status.FAILED,
+        0,
+        1,
+        "`f` is not there",
+        next_step="do it",
+    )
+    alone = ExerciseResult("exercise1", "One", Status.FAILED, 0, 1, (failed,))
+    test = Cell("exercise1", Kind.BUG)
+    text = render_verdict(alone, test, kind_score(alone, test)).text
+    assert text.endswith("✗ `f` is not there.\n      next  do it.")
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_bulk_and_executor_write_the_same(term: Term, what: str) -> None:
     assert {key: bulk[key] for key in singly} == singly
 
 
-@pytest.mark.parametrize("attack", [*made.ATTACKS, "all", "course"])
+@pytest.mark.parametrize("attack", [*made.ATTACKS, "all", "course", "keys", "format2"])
 def test_attack_earns_what_its_control_does(term: Term, attack: str) -> None:
     scores: dict[str, dict[str, float | None]] = {"control": {}, f"attack-{attack}": {}}
     for (student, cell), (score, _) in term.snapshots["bulk"].grades.items():
@@ -358,6 +358,13 @@ def test_export_says_whose_score_is_not_final(term: Term) -> None:
 def test_unknown_assignment_is_one_line(term: Term) -> None:
     with pytest.raises(UsageError, match=r"no assignment 'nothing' .*generate_assignment nothing"):
         term.grade(assignment="nothing")
+
+
+def test_class_that_handed_in_nothing_is_one_line(term: Term, tmp_path: Path) -> None:
+    shutil.copytree(term.directory, tmp_path / "autumn", ignore=shutil.ignore_patterns("submitted"))
+    shutil.copytree(term.home / "statistics", tmp_path / "statistics")
+    with pytest.raises(UsageError, match=f"nobody handed in {NAME}: collect it, or put"):
+        Term(tmp_path, term.patch).grade()
 
 
 def test_unknown_student_is_one_line(term: Term) -> None:

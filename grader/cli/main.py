@@ -480,6 +480,9 @@ def main() -> None:
             standalone_mode=False,
             color=False if os.environ.get("NO_COLOR") else None,
         )
+    except click.exceptions.NoArgsIsHelpError as error:  # a group alone: its help, told once
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)

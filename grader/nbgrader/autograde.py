@@ -14,13 +14,14 @@ from nbgrader.preprocessors import AssignLatePenalties
 
 from grader.batch.pool import Begin, Lost, Pool
 from grader.batch.workplace import Workplace, prepare_keys
+from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.nbgrader.bulk import GradedHandin, Steps, StudentGrader
 from grader.nbgrader.executor import SandboxExecute
 from grader.nbgrader.gradebook import open_gradebook, read_sheets
 from grader.nbgrader.handin import Handin, find_students, read_handin
-from grader.nbgrader.place import course_near
+from grader.nbgrader.place import course_of_directory
 from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.nbgrader.writer import GradebookWriter, write_folder
@@ -66,27 +67,22 @@ def autograde(request: Request, progress: Progress) -> Outcome:
     the student is done: a run that was stopped goes on where it was.
     """
     app = open_app(request.directory)
-    folder = course_near(request.directory)
+    folder = course_of_directory(app.coursedir)
+    if folder is None:
+        raise UsageError(
+            f"{request.directory} belongs to no course of ours: in the course, run "
+            f"grade nbgrader init {request.directory}"
+        )
     converter = Autograde(coursedir=app.coursedir, parent=app)
-    chosen = SandboxExecute(parent=converter)  # what nbgrader_config.py says to the executor
-    level = choose_for_class(request.isolation or _level(chosen.isolation))
-    hidden = chosen.hidden and not request.public
     with open_gradebook(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
         sheets = read_sheets(gradebook, request.assignment)
-        students = _chosen(app.coursedir, request)
         outcome = Outcome()
-        for student in [s for s in students if not _writable(s)]:
-            del students[student]
-            outcome.problems.append((student, "the folder's name is no plain text: rename it"))
-        waiting = {s: p for s, p in students.items() if request.force or _is_new(app, request, s)}
-        outcome.skipped += [s for s in students if s not in waiting]
+        waiting = _waiting(app, request, outcome)
         outcome.problems += _still_waiting(gradebook, request.assignment, outcome.skipped)
         if not waiting:
             return outcome
         progress.expect(len(waiting))
-        exercises = folder.course.exercises
-        keys = prepare_keys(folder, exercises, progress.expect, progress.advance, hidden=hidden)
-        workplace = Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
+        workplace = _workplace(folder, request, SandboxExecute(parent=converter), progress)
         begin = partial(_student_grader, workplace, request.directory.resolve(), sheets)
         late = AssignLatePenalties(config=app.config)
         writer = GradebookWriter(gradebook, request.assignment, late)
@@ -100,6 +96,32 @@ def autograde(request: Request, progress: Progress) -> Outcome:
             _tell(outcome, graded)
             progress.advance(graded.handin.student)
     return outcome
+
+
+def _waiting(app: Any, request: Request, outcome: Outcome) -> dict[str, Path]:
+    """Return whom to grade; who was graded before and who cannot be goes into the outcome."""
+    students = _chosen(app.coursedir, request)
+    waiting = {}
+    for student, path in students.items():
+        if not student.isprintable():  # which bytes that are no UTF-8 are not either
+            outcome.problems.append((student, "the folder's name is no plain text: rename it"))
+        elif request.force or _is_new(app, request, student):
+            waiting[student] = path
+        else:
+            outcome.skipped.append(student)
+    return waiting
+
+
+def _workplace(
+    folder: CourseFolder, request: Request, chosen: SandboxExecute, progress: Progress
+) -> Workplace:
+    """Prepare what to grade with; `chosen` is what nbgrader_config.py says to the executor."""
+    level = Level(chosen.isolation) if chosen.isolation else None
+    level = choose_for_class(request.isolation or level)
+    hidden = chosen.hidden and not request.public
+    exercises = folder.course.exercises
+    keys = prepare_keys(folder, exercises, progress.expect, progress.advance, hidden=hidden)
+    return Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
 
 
 def _grade_all(
@@ -136,20 +158,16 @@ def open_app(directory: Path) -> Any:
 
 def _chosen(coursedir: Any, request: Request) -> dict[str, Path]:
     students = find_students(coursedir, request.assignment)
+    if not students:
+        place = f"{coursedir.submitted_directory}/STUDENT/{request.assignment}"
+        raise UsageError(
+            f"nobody handed in {request.assignment}: collect it, or put it into {place}"
+        )
     if not request.student:
         return students
     if request.student not in students:
         raise UsageError(f"{request.student} handed in nothing for {request.assignment}")
     return {request.student: students[request.student]}
-
-
-def _level(named: str) -> Level | None:
-    return Level(named) if named else None
-
-
-def _writable(name: str) -> bool:
-    """Whether a folder's name can stand in a gradebook, a table and a line of a terminal."""
-    return name.isprintable()  # which bytes that are no UTF-8 are not
 
 
 def _is_new(app: Any, request: Request, student: str) -> bool:
