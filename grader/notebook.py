@@ -10,7 +10,7 @@ from typing import Any
 from grader.bundle import MANIFEST
 from grader.cells import LABEL, definitions
 from grader.cli.grade_many import chosen_exercises
-from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.load import COURSE_FILE, CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.engine import Engine, open_engine
 from grader.errors import GraderError, UsageError
@@ -63,7 +63,7 @@ def check(
     `history` are the cells' texts, else IPython's. A mistake in the question is said in a line.
     """
     try:
-        folder = _course(str(Path(course).expanduser()) if course else None, str(Path.cwd()))
+        folder = _loaded(_course_root(Path(course).expanduser() if course else None, Path.cwd()))
         (chosen,) = chosen_exercises(folder, [exercise])
         cells = executed_cells() if history is None else list(history)
         engine = kernel_engine(folder.root, chosen.id)
@@ -88,28 +88,31 @@ def _warm() -> WarmProcess:
 def kernel_engine(root: Path, exercise: str) -> Engine:
     """Return what grades an exercise of the course in `root`, kept as long as the kernel lives."""
     warm = _warm()  # torch loads there while the key is read here
-    folder = load_course(root)
+    folder = _loaded(root)
     return open_engine(folder, [folder.course.exercise(exercise)], warm)
 
 
-@cache
-def _course(named: str | None, here: str) -> CourseFolder:
+_loaded = cache(load_course)  # the kernel lives long; course files of one's own do not change
+
+
+def _course_root(named: Path | None, here: Path) -> Path:
     """Find the course: named, at or above this folder, in a folder here, or in grader itself."""
     if named:
-        return load_course(find_course(Path(named)))
-    for folder in (Path(here), *Path(here).parents):
-        if (folder / "course.yml").is_file() or (folder / MANIFEST).is_file():
-            return load_course(find_course(folder))
-    below = sorted(path.parent.parent for path in Path(here).glob(f"*/{MANIFEST}"))
+        return find_course(named)
+    for folder in (here, *here.parents):
+        if (folder / COURSE_FILE).is_file() or (folder / MANIFEST).is_file():
+            return find_course(folder)
+    below = sorted(path.parent.parent for path in here.glob(f"*/{MANIFEST}"))
     if len(below) == 1:
-        return load_course(below[0])
+        return below[0]
     if below:
         names = ", ".join(path.name for path in below)
         raise UsageError(f"there are {len(below)} courses here, {names}: give course=")
     return _carried_course()
 
 
-def _carried_course() -> CourseFolder:
+@cache
+def _carried_course() -> Path:
     """Unpack the course that grader carries, for a notebook that stands alone."""
     import platformdirs
 
@@ -119,10 +122,8 @@ def _carried_course() -> CourseFolder:
     if not packaged_bundle().is_file():
         raise UsageError("no course here or above: run `!grade start my-course`, or give course=")
     into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
-    if (into / MANIFEST).is_file():
-        start_course(into, renew=True)
-        return load_course(into)
-    return start_course(into).folder
+    start_course(into, renew=(into / MANIFEST).is_file())
+    return into
 
 
 def executed_cells() -> list[str]:
@@ -130,9 +131,12 @@ def executed_cells() -> list[str]:
 
     The running one is the last.
     """
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        shell = None  # no notebook's kernel, then
+    else:
+        shell = get_ipython()
     if shell is None:
         raise UsageError("this grades a notebook's cells; for a file use: grade check exercise3")
     return [str(cell) for cell in shell.history_manager.input_hist_raw]
@@ -142,7 +146,8 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     """The cells as this exercise; earlier exercises from their files."""
     limit = folder.course.limits.source_kib * 1024
     targets = [target.name for target in exercise.targets]
-    source = Source(LABEL, definitions(cells, targets), notebook=True)
+    step = "run the cells that define it, and check again"
+    source = Source(LABEL, definitions(cells, targets), notebook=True, next_step=step)
     others = {e.id: Source(e.file, problem="not here") for e in folder.course.exercises}
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources

@@ -86,7 +86,8 @@ def _wrong(small: CourseFolder, old: str, new: str) -> str:
         ("id: tripled", "id: Tripled!", "FILE:1: [0].id:"),
     ],
     ids=[
-        "nowhere", "lesson", "twice", "syntax", "equal", "target", "step", "hint", "key", "double", "id",
+        "nowhere", "lesson", "twice", "syntax", "equal", "target", "step", "hint", "key",
+        "double", "id",
     ],
 )  # fmt: skip
 def test_catalogue_mistake_is_one_line_naming_file_and_entry(
