@@ -101,9 +101,12 @@ def executed_cells() -> list[str]:
 
     The running one is the last.
     """
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        shell = None  # no notebook's kernel, then
+    else:
+        shell = get_ipython()
     if shell is None:
         raise UsageError("this grades a notebook's cells; for a file use: grade check exercise3")
     return [str(cell) for cell in shell.history_manager.input_hist_raw]
@@ -113,7 +116,8 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     """The cells as this exercise; earlier exercises from their files."""
     limit = folder.course.limits.source_kib * 1024
     targets = [target.name for target in exercise.targets]
-    source = Source(LABEL, definitions(cells, targets), notebook=True)
+    step = "run the cells that define it, and check again"
+    source = Source(LABEL, definitions(cells, targets), notebook=True, next_step=step)
     others = {e.id: Source(e.file, problem="not here") for e in folder.course.exercises}
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources

@@ -58,6 +58,10 @@ def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Pac
     files = collect_files(place, exercises)
     if not files:
         raise SubmissionError(f"{place} holds no exercise of this course: there is nothing to pack")
+    if not any(_is_of(name, exercise) for name in files for exercise in exercises):
+        raise SubmissionError(
+            f"{place.name} has no exercise's name: rename it first, as {exercises[0].file}"
+        )
     with tempfile.TemporaryDirectory(prefix="grade-pack-") as scratch:
         for name, data in files.items():
             (Path(scratch) / name).write_bytes(data)

@@ -90,9 +90,11 @@ def _make(into: Path, files: Mapping[str, bytes]) -> None:
         try:
             write_files(scratch, files)
             scratch.chmod(0o755)
-            if into.is_dir():
-                into.rmdir()  # empty: it was looked at
-            scratch.rename(into)
+            if into.is_dir():  # empty, and perhaps where the student stands
+                for part in scratch.iterdir():
+                    part.rename(into / part.name)
+            else:
+                scratch.rename(into)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:

@@ -27,7 +27,7 @@ class Source:
     units: tuple[tuple[str, str], ...] = ()  # (label that frames show, text)
     notebook: bool = False
     problem: str = ""  # one sentence where the file cannot be graded
-    next_step: str = ""
+    next_step: str = ""  # about the problem, or about names that are not there
     notes: tuple[str, ...] = ()
     absent: bool = False  # nothing was handed in that could be meant for it
 

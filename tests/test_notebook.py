@@ -54,7 +54,15 @@ def test_check_names_the_cell_of_an_error(pristine: Path) -> None:
 
 
 def test_check_without_definitions_says_what_is_not_there(pristine: Path) -> None:
-    assert "`fold_heads` is not defined in this notebook" in repr(_check(pristine, "x = 1"))
+    said = repr(_check(pristine, "x = 1"))
+    assert "`fold_heads` is not defined in this notebook" in said
+    assert "run the cells that define it" in said
+
+
+def test_check_in_plain_python_is_one_line(pristine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "IPython", None)  # as where it is not installed
+    said = repr(check("exercise1", course=pristine))
+    assert said.startswith("grade: this grades a notebook's cells; for a file use")
 
 
 def test_check_of_an_unknown_exercise_is_one_line(pristine: Path) -> None:

@@ -72,3 +72,11 @@ def test_pack_accepts_windows_line_ends(shipped_engine: Engine, tmp_path: Path) 
     packed = pack_work(shipped_engine, tmp_path, shipped_engine.folder.course.exercises)
     assert packed.receipt.score == 20
     assert _unpacked(packed.data)[name] == text
+
+
+def test_pack_refuses_a_file_that_nobody_would_grade(
+    shipped_engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "final_v2.py").write_text("x = 1\n")
+    with pytest.raises(SubmissionError, match="rename it first, as exercise1_attention"):
+        pack_work(shipped_engine, tmp_path / "final_v2.py", shipped_engine.folder.course.exercises)

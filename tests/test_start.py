@@ -12,6 +12,7 @@ from support import SUBMISSIONS
 from grader.bundle import MANIFEST, zipped
 from grader.cli.check import list_course
 from grader.cli.grade_many import chosen_exercises, read_work
+from grader.cli.start import run_start
 from grader.cli.study import run_reset
 from grader.course.load import find_course, load_course
 from grader.errors import CourseError, GraderError, UsageError
@@ -56,6 +57,18 @@ def test_start_leaves_a_folder_that_is_there_alone(course: Path, pristine: Path)
     with pytest.raises(UsageError, match="is there already; go on in it"):
         start_course(course, bundle=pristine)
     assert own.read_text() == "mine"
+
+
+def test_start_fills_the_empty_folder_that_one_stands_in(
+    pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = run_start(Path(), pristine, notebooks=False, renew=False)
+    assert f", in {tmp_path.name}\n" in said
+    assert "cd " not in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "README.md", "course.yml", "exercises", "key",
+    ]  # fmt: skip
 
 
 def test_start_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

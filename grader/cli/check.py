@@ -79,6 +79,8 @@ def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -
         if not found:
             names = [name for ways in known.values() for name in ways if not name.isdigit()]
             near = difflib.get_close_matches(text, names, 3, cutoff=0.5)
+            if text.rstrip("0123456789") in {i.rstrip("0123456789") for i in known}:
+                near = [n for n in near if text.startswith(n)]  # 33 is like 3, 9 like none
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
             raise UsageError(f"no exercise '{text}'; {hint}")
         ids.append(found[0])

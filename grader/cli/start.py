@@ -1,5 +1,6 @@
 """The commands that make course folders: release and start."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -45,9 +46,15 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
         return f"The course files of {what} are as new; your work in exercises/ was left alone."
     points = sum(exercise.points for exercise in course.exercises)
     file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
+    if notebooks:
+        do = f"open {file}: its last cell checks your work. Once it is saved, this does too:"
+    else:
+        do = f"read {file}, and check your work as you go:"
+    there = into.resolve() == Path.cwd()
+    change = "" if there else f"  cd {shlex.quote(click.format_filename(into))}\n"
+    where = into.resolve().name if there else into
     return (
-        f"{course.title}: {len(course.exercises)} exercises, {points:g} points, in {into}\n\n"
-        f"Next, read {file}, and check your work as you go:\n\n"
-        f"  cd {click.format_filename(into)}\n"
+        f"{course.title}: {len(course.exercises)} exercises, {points:g} points, in {where}\n\n"
+        f"Next, {do}\n\n{change}"
         f"  grade check {first.id}{'' if notebooks else ' --watch'}"
     )

@@ -338,7 +338,7 @@ def _explain_missing(evidence: Evidence) -> Outcome:
         step = f"rename `{near[0]}` to `{name}`"
     else:
         message = f"`{name}` is not defined in {label}"
-        step = f"define `{name}` as in the stub"
+        step = evidence.source.next_step or f"define `{name}` as in the stub"
     return Outcome(Status.FAILED, message, next_step=step, kind="missing")
 
 

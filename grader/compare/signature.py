@@ -242,8 +242,9 @@ class Suspects:
         """
         reference = Suspects.gather([((), right)])
         correct = reference._equal(seen, tolerance)[0][0]
-        if not (seen.values[~correct] != 0).any():
-            return []  # it ended without values wherever it is wrong: many mistakes do
+        raised = seen.codes[:, 0] == _STATUSES.index(AnswerStatus.RAISED)
+        if raised[~correct].all():
+            return []  # exceptions alone tell mistakes apart badly: many raise in the same places
         equal, apart = self._equal(seen, tolerance)
         broken = ~reference._equal_rows(self, tolerance)
         misses = (broken & correct).sum(axis=1)
