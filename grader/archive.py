@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.compare.outcomes import clean
+from grader.compare.evidence import clean
 from grader.errors import SubmissionError
 from grader.submission import SUFFIXES, Refused, read_regular
 

@@ -9,8 +9,9 @@ import numpy as np
 from grader.bundle import read_standins
 from grader.compare.checks import check_target, name_causes, point_to_hint
 from grader.compare.diagnosis import diagnose, first_wrong_call, located
+from grader.compare.evidence import Evidence, clean
 from grader.compare.forbidden import find_forbidden
-from grader.compare.outcomes import Evidence, clean, note_uncompared
+from grader.compare.outcomes import note_uncompared
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress

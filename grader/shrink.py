@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from grader.compare.outcomes import Evidence, Outcome
+from grader.compare.evidence import Evidence, Outcome
 from grader.compare.properties import judge_property
 from grader.course.expressions import Range
 from grader.course.models import Equivariant, Independent, InputsUnchanged, Property, RowsSumToOne

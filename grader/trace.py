@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from grader.compare.outcomes import Evidence, judge_call
+from grader.compare.evidence import Evidence
+from grader.compare.outcomes import judge_call
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
 from grader.engine import Engine

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import ROOT, SUBMISSIONS, Grade, RunGrade, Shown, content_hash, edited, find_check
+from support import (
+    ROOT,
+    SUBMISSIONS,
+    Grade,
+    RunGrade,
+    Shown,
+    assert_target_full,
+    content_hash,
+    edited,
+    find_check,
+)
 
 from grader.key.cache import Keys
 from grader.key.store import DamagedKey, read_key
@@ -382,6 +392,17 @@ def test_constructor_that_is_wrong_costs_its_own_target(
     assert said in find_check(result, "MultiHeadSelfAttention/shape").message
     others = sum(c.max_score for c in result.checks if c.target != "MultiHeadSelfAttention")
     assert result.score == pytest.approx(others, abs=1e-3)
+
+
+def test_earlier_exercise_that_was_not_handed_in_is_named(work: Path, grade: Grade) -> None:
+    name = "exercise7_classifier.py"
+    hand_in(work, (SUBMISSIONS / "perfect" / name).read_text(encoding="utf-8"), name)
+    (work / "exercise3_multi_head.py").unlink(missing_ok=True)
+    result = grade(work, "exercise7")
+    told = find_check(result, "build_classifier/shape")
+    assert told.status is Status.SKIPPED
+    assert "needs your exercise3_multi_head.py" in told.message
+    assert_target_full(result, "TransformerClassifier")
 
 
 def test_class_that_is_no_module_is_told(work: Path, grade: Grade) -> None:

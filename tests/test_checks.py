@@ -588,6 +588,19 @@ WRONG = {
         (("        dropout: float = 0.0,", "        dropout: float = 0.1,"),),
         {"EncoderLayer/property/no-dropout-by-default": "in training mode dropout"},
     ),
+    "heads dropped where nobody asks for it": Wrong(
+        3,
+        (("output = self.unify_heads(merged)",
+          "output = nn.functional.dropout(self.unify_heads(merged), 0.1, self.training)"),),
+        {"MultiHeadSelfAttention/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "tensor kept from the first call": Wrong(
+        3,
+        (("output = self.unify_heads(merged)",
+          "self.kept = getattr(self, 'kept', merged.new_ones(3))\n"
+          "        output = self.unify_heads(merged)"),),
+        {"MultiHeadSelfAttention/property/registered": "holds a tensor that is not registered"},
+    ),
     "dropout passed on to nobody": Wrong(
         7,
         (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),

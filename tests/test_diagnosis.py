@@ -1,6 +1,7 @@
 """The mistake is named from what the code returns, or not at all."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ from support import ROOT
 
 from grader.compare import signature
 from grader.compare.steps import occurs
+from grader.course.load import CourseFolder
+from grader.engine import Engine
 from grader.execute.answers import Answer, AnswerStatus
+from grader.execute.launch import WarmProcess
+from grader.grading import Standins
 from grader.key.cache import Keys
 from grader.plan.records import Call
 from grader.records import ExerciseResult
+from grader.submission import Source, Submission
 
 _SOLUTIONS = ROOT / "solutions"
 
@@ -42,12 +48,53 @@ def test_diagnosis_names_a_bug_written_in_other_words(grade_text: Callable[..., 
 
 
 def test_diagnosis_names_a_bug_in_one_branch(grade_text: Callable[..., Any]) -> None:
-    factor = "factor = 1.0 / math.sqrt(query.size(2)) if scale is None else scale"
+    right = "feed_forward_sum = attention_output + self.dropout(transformed)"
+    wrong = f"{right}\n        if self.norm_first:\n            feed_forward_sum = transformed"
+    result = grade_text(_changed("exercise5_encoder_layer.py", (right, wrong)))
+    assert _named(result)["EncoderLayer"] == ("residual-missing-feed-forward",)
+    assert result.diagnoses[0].evidence.startswith("Where your output is wrong, it equals")
+
+
+def test_right_values_are_never_put_down_to_two_bugs(
+    folder: CourseFolder, keys: Keys, warm: WarmProcess
+) -> None:
+    def refuse(_: Any) -> Any:
+        raise AssertionError("two bugs were looked for")
+
+    table = 'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))'
+    spare = f"{table}\n        self.spare = nn.Parameter(torch.zeros(3))"
+    text = _changed("exercise6_position_encoding.py", (table, spare))["exercise6"]
+    exercise = folder.course.exercise("exercise6")
+    sources = {e.id: Source(e.file, problem="not handed in") for e in folder.course.exercises}
+    sources[exercise.id] = Source(exercise.file, units=((exercise.file, text),))
+    engine = Engine(folder, replace(keys, pairs=refuse), Standins.of(folder), warm)
+    result = engine.run(exercise, Submission(sources)).result
+    assert result.score < result.max_score
+    assert "SinusoidalPositionEncoding" not in _named(result)
+
+
+def test_diagnosis_sees_through_fused_layers(grade_text: Callable[..., Any]) -> None:
+    layers = [
+        f"self.to_{part} = nn.Linear(embed_dim, num_heads * size, bias=bias)"
+        for part in ("queries", "keys", "values")
+    ]
+    uses = [f"{part} = self.to_{part}(x)" for part in ("queries", "keys", "values")]
     result = grade_text(
-        _changed("exercise1_attention.py", (factor, "factor = 1.0 if scale is None else scale"))
+        _changed(
+            "exercise3_multi_head.py",
+            (layers[0], "self.fused = nn.Linear(embed_dim, 3 * num_heads * size, bias=bias)"),
+            (layers[1], ""),
+            (layers[2], "bias = False"),
+            (uses[0], "queries, keys, values = self.fused(x).chunk(3, dim=-1)"),
+            (uses[1], ""),
+            (uses[2], ""),
+            (
+                "nn.Linear(num_heads * size, embed_dim)",
+                "nn.Linear(num_heads * size, embed_dim, bias)",
+            ),
+        )
     )
-    assert "missing-scale" in _named(result)["attention_weights"]
-    assert result.diagnoses[0].evidence.startswith(("Your output", "Where your output is wrong"))
+    assert _named(result)["MultiHeadSelfAttention"] == ("output-bias-missing",)
 
 
 def test_diagnosis_names_two_bugs_at_once(grade: Callable[..., Any], tmp_path: Any) -> None:

@@ -20,7 +20,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from grader.audit.mutants import Mutation, make_mutations
-from grader.compare.outcomes import Evidence, judge_call
+from grader.compare.evidence import Evidence
+from grader.compare.outcomes import judge_call
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.archive import ArchiveLimits, read_archive
 from grader.batch.entries import Entry, Part, proper_name
-from grader.compare.outcomes import clean
+from grader.compare.evidence import clean
 from grader.course.models import Course
 from grader.errors import SubmissionError
 from grader.submission import (

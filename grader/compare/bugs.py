@@ -1,6 +1,7 @@
 """Bug checks: whether the submission agrees with the reference where a known bug does not."""
 
-from grader.compare.outcomes import PASSED, Evidence, Outcome, judge_call
+from grader.compare.evidence import PASSED, Evidence, Outcome
+from grader.compare.outcomes import judge_call
 from grader.key.bugs import KnownBug
 from grader.records import Status
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from grader.compare.bugs import judge_bug
-from grader.compare.outcomes import BY_HAND, PASSED, Evidence, Outcome, judge_call
+from grader.compare.evidence import BY_HAND, PASSED, Evidence, Outcome
+from grader.compare.outcomes import judge_call
 from grader.compare.properties import judge_property, judge_trained
 from grader.course.models import Agrees, Dropout, Dtype, Property, Reusable
 from grader.records import CheckResult, Kind, Status

@@ -7,7 +7,8 @@ from math import ceil, log10
 
 import numpy as np
 
-from grader.compare.outcomes import Evidence, judge_call
+from grader.compare.evidence import Evidence
+from grader.compare.outcomes import judge_call
 from grader.compare.signature import REGISTERED, Signature, Suspects, sign, value_rows
 from grader.compare.steps import Progress
 from grader.course.models import Agrees

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from grader.compare.outcomes import Forbidden
+from grader.compare.evidence import Forbidden
 from grader.submission import Source
 from grader.syntax import parse
 

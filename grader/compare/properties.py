@@ -11,16 +11,9 @@ from typing import Any
 import numpy as np
 
 from grader.compare.arrays import find_difference
-from grader.compare.outcomes import (
-    PASSED,
-    Evidence,
-    Outcome,
-    clean,
-    describe_student_error,
-    explain_status,
-    judge_call,
-    unanswered,
-)
+from grader.compare.evidence import PASSED, Evidence, Outcome, clean
+from grader.compare.explain import describe_student_error, explain_status
+from grader.compare.outcomes import judge_call, unanswered
 from grader.course.models import (
     Agrees,
     Allowed,

@@ -106,7 +106,7 @@ def _form(answer: Answer) -> list[object]:
     types = [part.type for part in info.parts if part.shape is None]
     # a layer fused, or split by heads, leaves as many numbers as the layers of the reference
     unbound = [sum(prod(shape) for _, shape in info.present)] if info.sought else []
-    return [*shapes, types, len(info.parts), unbound]
+    return [*shapes, types, len(info.parts), sorted(info.sought), unbound]
 
 
 def _valued(answer: Answer) -> list[str]:

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from grader.compare.outcomes import Evidence
+from grader.compare.evidence import Evidence
 from grader.execute.answers import Answer, AnswerStatus
 from grader.plan.records import Array, Call
 

@@ -8,8 +8,8 @@ import torch
 
 from grader.compare.arrays import distance
 from grader.compare.checks import check_target
+from grader.compare.evidence import Evidence
 from grader.compare.forbidden import find_forbidden
-from grader.compare.outcomes import Evidence
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import Signature, Suspects, sign, value_rows
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of

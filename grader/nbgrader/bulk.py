@@ -24,7 +24,7 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets.config import Config
 
-from grader.compare.outcomes import clean
+from grader.compare.evidence import clean
 from grader.course.models import Exercise
 from grader.errors import GraderError
 from grader.nbgrader.cells import marks

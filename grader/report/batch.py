@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from grader.batch.summary import ExerciseSummary, Summary
-from grader.compare.outcomes import clean
+from grader.compare.evidence import clean
 
 _REMARKS = 20  # lines that are shown
 

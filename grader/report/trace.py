@@ -3,7 +3,7 @@
 import click
 
 from grader.compare.arrays import shown_shape
-from grader.compare.outcomes import clean
+from grader.compare.evidence import clean
 from grader.report.terminal import wrapped
 from grader.trace import INPUT, Step, Trace, name_sizes
 
