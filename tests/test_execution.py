@@ -632,7 +632,7 @@ def message_of(body: str, grade_text: GradeText) -> str:
 def test_error_shows_the_students_own_line(grade_text: GradeText) -> None:
     message = message_of("import torch\ntorch.bmm(x, 3)", grade_text)
     assert message.startswith("`self_attention` raised TypeError: bmm(): argument 'mat2'")
-    assert message.endswith(f"at {FILE}, line 14: torch.bmm(x, 3)")
+    assert message.endswith(f"at {FILE}, line 14: `torch.bmm(x, 3)`")
     assert "calls.py" not in message
     assert "harness" not in message
 
@@ -640,7 +640,7 @@ def test_error_shows_the_students_own_line(grade_text: GradeText) -> None:
 def test_error_shows_the_line_that_python_counts(grade_text: GradeText) -> None:
     text = "# \x0c \x1c \u2028\n" + with_body("1 / 0  # \x1b[31m\u202e")
     message = find_check(grade_text({"exercise1": text}), "self_attention/shape").message
-    assert message.endswith(f"at {FILE}, line 14: 1 / 0 # [31m")
+    assert message.endswith(f"at {FILE}, line 14: `1 / 0 # [31m`")
 
 
 def test_error_of_a_wrong_call_names_no_frame_of_the_grader(grade_text: GradeText) -> None:
@@ -893,4 +893,4 @@ def test_notebook_error_names_its_cell_and_line(grade: Any, tmp_path: Path) -> N
     path = tmp_path / "exercise1_attention.ipynb"
     path.write_text(json.dumps(book), encoding="utf-8")
     message = find_check(grade(path, "exercise1"), "self_attention/shape").message
-    assert "at exercise1_attention.ipynb, cell 2, line 2: return x @ missing" in message
+    assert "at exercise1_attention.ipynb, cell 2, line 2: `return x @ missing`" in message

@@ -68,7 +68,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
 def _explain_missing(evidence: Evidence) -> Outcome:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
-        if absent := _absent_exercise(evidence, greeting.error):
+        if not evidence.hidden and (absent := _absent_exercise(evidence, greeting.error)):
             return _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Outcome(

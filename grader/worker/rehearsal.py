@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from safetensors.numpy import save
 from torch import Tensor, nn
-from torch.nn import functional
 
 from grader.worker.calls import Runner
 
@@ -18,23 +17,21 @@ _SHAPES = {"x": (2, 3, _SIZE), "linear.weight": (_SIZE, _SIZE), "linear.bias": (
 
 
 class _Sample(nn.Module):
-    """A bit of each layer that the components of a transformer are made of."""
+    """A bit of what modules are made of."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.linear = nn.Linear(size, size)
-        self.norm = nn.LayerNorm(size)
-        self.table = nn.Embedding(size, size)
+        self.table = nn.Parameter(torch.ones(size))
         self.dropout = nn.Dropout(0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        places = torch.arange(x.size(1), device=x.device)
-        hidden = self.norm(torch.relu(self.linear(x)) + self.table(places))
-        scores = hidden @ hidden.transpose(-2, -1) / x.size(-1) ** 0.5
-        mixed = torch.softmax(scores, dim=-1) @ hidden
-        fused = functional.scaled_dot_product_attention(hidden, hidden, hidden)
-        joined = torch.cat([functional.gelu(mixed), torch.tanh(fused)], dim=-1)
-        return torch.log_softmax(self.dropout(joined), dim=-1)
+        hidden = torch.relu(self.linear(x)) * self.table
+        products = hidden @ hidden.transpose(-2, -1) / x.size(-1) ** 0.5
+        shares = torch.exp(products) / torch.exp(products).sum(-1, keepdim=True)
+        joined = torch.cat([torch.tanh(shares @ hidden), hidden], dim=-1)
+        output: Tensor = self.dropout(joined - joined.mean(-1, keepdim=True))
+        return output
 
 
 def rehearse() -> None:
