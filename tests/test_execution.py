@@ -190,7 +190,16 @@ class Linear(nn.Module):
 """
 
 
-def test_gradients_of_one_module_do_not_add_up(warm: WarmProcess, folder: CourseFolder) -> None:
+KEEPING = LINEAR.replace(
+    "return self.inner(x)",
+    "self.kept = getattr(self, 'kept', 0) + x\n        return self.inner(self.kept)",
+)
+
+
+@pytest.mark.parametrize("text", [LINEAR, KEEPING], ids=["plain", "keeping"])
+def test_gradients_of_one_module_do_not_add_up(
+    text: str, warm: WarmProcess, folder: CourseFolder
+) -> None:
     role = {"name": "w", "shape": [2, 2], "kind": "linear", "aliases": []}
     forward = Call(
         "1", "Linear", "module", "case", "forward", [], {}, [{"tensor": "x"}], ["output"],
@@ -199,7 +208,7 @@ def test_gradients_of_one_module_do_not_add_up(warm: WarmProcess, folder: Course
     gradient = replace(forward, action="gradient", cotangents=["x"])
     calls = [forward, *(replace(gradient, id=name) for name in "23")]
     payload = safetensors.numpy.save({"x": np.ones((1, 2)), "w": np.eye(2)})
-    job = Job("mine", [("mine.py", LINEAR)], False, {}, {}, [])
+    job = Job("mine", [("mine.py", text)], False, {}, {}, [])
     answers = collect(warm, job, calls, payload, folder.course.limits).answers
     assert answers["1"].tensors["output/output"].tolist() == [[1, 1]]
     assert answers["2"].tensors["grad/w"].tolist() == [[1, 1], [1, 1]]

@@ -111,6 +111,7 @@ class Runner:
             self._audit(call, module, answer)
             if answer.info["loose"]:
                 answer.info["loose"] = self._lasting(call, module)
+                return  # what it keeps could reach the gradient
         self.last = call, built
 
     def _gradient(self, call: Call, answer: Answer) -> None:
