@@ -77,42 +77,52 @@ def run_exercise(
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    forbidden = find_forbidden(source, exercise.forbids)
-    checks: list[CheckResult] = []
-    diagnoses: list[Diagnosis] = []
-    notes = [*source.notes]
-    jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
     end = time.monotonic() + folder.course.limits.submission_seconds
+    forbidden = find_forbidden(source, exercise.forbids)
+    jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
     runs = {job: _collect(warm, jobs[job], key, folder, job, end) for job in jobs}
     answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
     answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
+    judged = []
     for target in exercise.targets:
-        job, (collected, _) = jobs[target.earlier], runs[target.earlier]
+        greeting = runs[target.earlier][0].greeting
         evidence = Evidence(
-            folder.course,
-            exercise,
-            target,
-            key,
-            source,
-            answers,
-            answers32,
-            collected.greeting,
-            forbidden,
+            folder.course, exercise, target, key, source, answers, answers32, greeting, forbidden
         )
-        results = check_target(evidence)
-        if not quick:
-            results = [shrunk(evidence, r, warm, job) for r in results]
-        notes += note_uncompared(evidence)
-        found = diagnose(evidence, results, key.suspects, pairs)
-        checks += point_to_hint(results) if found else results
-        found = found or _locate(evidence, results, warm, job, end)
-        diagnoses += [found] if found else []
-    checks = name_causes(checks, lambda name: exercise.target(name).uses)
+        judged.append(_judge(evidence, jobs[target.earlier], warm, pairs, end, quick=quick))
     hidden = key.plan.split != PUBLIC
     output = b"".join(collected.output for collected, _ in runs.values())
     shown = "" if hidden else output.decode(errors="replace")
-    result = _sum_up(exercise, checks, notes, shown, diagnoses)
-    return Run(result, answers, answers32)
+    found = [check for one in judged for check in one.checks]
+    checks = name_causes(found, lambda name: exercise.target(name).uses)
+    return Run(_sum_up(exercise, source, checks, judged, shown), answers, answers32)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the answers of one target come to."""
+
+    checks: Sequence[CheckResult]
+    diagnosis: Diagnosis | None
+    notes: Sequence[str]
+
+
+def _judge(
+    evidence: Evidence,
+    job: Job,
+    warm: WarmProcess,
+    pairs: Callable[[], Mapping[str, Suspects]],
+    end: float,
+    *,
+    quick: bool,
+) -> _Judged:
+    results = check_target(evidence)
+    if not quick:
+        results = [shrunk(evidence, r, warm, job) for r in results]
+    found = diagnose(evidence, results, evidence.key.suspects, pairs)
+    checks = point_to_hint(results) if found else results
+    found = found or _locate(evidence, results, warm, job, end)
+    return _Judged(checks, found, note_uncompared(evidence))
 
 
 def job_kinds(key: AnswerKey) -> list[str]:
@@ -215,15 +225,15 @@ def _without_file(
     listed = list_checks(folder.course, exercise, key)
     why, step = source.problem, source.next_step
     checks = [replace(c, status=Status.FAILED, message=why, next_step=step) for c in listed]
-    return _sum_up(exercise, checks, source.notes, "")
+    return _sum_up(exercise, source, checks)
 
 
 def _sum_up(
     exercise: Exercise,
+    source: Source,
     checks: Sequence[CheckResult],
-    notes: Sequence[str],
-    output: str,
-    diagnoses: Sequence[Diagnosis] = (),
+    judged: Sequence[_Judged] = (),
+    output: str = "",
 ) -> ExerciseResult:
     return ExerciseResult(
         exercise=exercise.id,
@@ -232,7 +242,7 @@ def _sum_up(
         score=round(sum(check.score for check in checks), 2),
         max_score=round(sum(check.max_score for check in checks), 2),
         checks=tuple(checks),
-        diagnoses=tuple(diagnoses),
-        notes=tuple(notes),
+        diagnoses=tuple(one.diagnosis for one in judged if one.diagnosis),
+        notes=(*source.notes, *(note for one in judged for note in one.notes)),
         output="\n".join(clean(line, 200) for line in output.splitlines()[:40]),
     )

@@ -1,7 +1,6 @@
 """Makes one call of a target and gathers what it returned, as plain tensors and plain data."""
 
 import contextlib
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
@@ -9,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.parameter import UninitializedParameter
-from torch.overrides import TorchFunctionMode
 
 from grader.worker import device
+from grader.worker.adam import Adam
+from grader.worker.attached import LISTED, is_lazy, loose_things, named, untrained
 from grader.worker.binding import Bond, Item, Memory, Role, Unbound, bind, own_items
-from grader.worker.loading import in_standin
+from grader.worker.forbidden import Watch, resolve
 from grader.worker.parts import bind_parts
 from grader.worker.probes import build_probe
 from grader.worker.record import Recorder
@@ -29,8 +28,6 @@ _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
     torch.int8, torch.uint8, torch.bool,
 )  # fmt: skip
-_LISTED = 64  # names of parameters that an answer lists
-_OF_ANY_MODULE = frozenset(vars(nn.Module()))  # where torch itself keeps what is registered
 
 
 class Answer:
@@ -76,9 +73,7 @@ class Runner:
         for call in calls:
             if call["roles"]:
                 self.constructs.setdefault(call["target"], []).append(call)
-        self.forbidden = {
-            name: found for name in forbidden if (found := _resolve(name)) is not None
-        }
+        self.forbidden = {name: found for name in forbidden if (found := resolve(name)) is not None}
 
     def make(self, call: Call) -> Answer:
         """Make one call; lets every exception of the submission through."""
@@ -88,7 +83,7 @@ class Runner:
         action: Callable[[Call, Answer], None] = getattr(self, f"_{call['action']}")
         answer = Answer()
         if call["watch"] and self.forbidden:
-            with _Watch(self.forbidden) as watch:
+            with Watch(self.forbidden) as watch:
                 action(call, answer)
             answer.info["forbidden"] = sorted(watch.seen)
         else:
@@ -144,7 +139,7 @@ class Runner:
                 zeros = torch.zeros(role.shape)
                 self._add(answer, f"grad/{role.name}", _or_zeros(gradient, zeros))
         if module is not None:
-            answer.info["untrained"] = _untrained(module, bonds)
+            answer.info["untrained"] = untrained(module, bonds)
 
     def _reuse(self, call: Call, answer: Answer) -> None:
         function, _, _ = self._build(call)
@@ -198,7 +193,7 @@ class Runner:
         module.train()
         # well below what is asked for, for the last step may raise the loss again
         enough = nn.functional.nll_loss(before, labels) * call["extra"]["share"] / 2
-        optimizer = _Adam(list(module.parameters()), call["extra"]["learning_rate"])
+        optimizer = Adam(list(module.parameters()), call["extra"]["learning_rate"])
         for _ in range(call["extra"]["steps"]):
             loss = nn.functional.nll_loss(function(*inputs), labels)
             if loss.detach() < enough:
@@ -234,7 +229,7 @@ class Runner:
         if call["kind"] == "function":
             return (lambda *inputs: target(*inputs, **call["options"])), None, []
         module, given = self._construct(target, call)
-        if _is_lazy(module):
+        if is_lazy(module):
             with torch.no_grad():
                 module(*self._inputs(call["inputs"]))  # a lazy layer gets its sizes here
         bonds: list[Bond] = []
@@ -289,7 +284,7 @@ class Runner:
             try:
                 recipes[alike] = bind(module, roles, given, memory)
             except Unbound as unbound:
-                unbound.loose = _named(_loose(module))
+                unbound.loose = named(loose_things(module))
                 recipes[alike] = unbound.with_traceback(None)
         recipe = recipes[alike]
         if isinstance(recipe, Unbound):
@@ -363,8 +358,8 @@ class Runner:
         items = own_items(module, given)
         sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
         answer.info["registered"] = sum(sizes.values())
-        answer.info["names"] = [[i.name, list(i.shape)] for i in items[:_LISTED]]
-        answer.info["loose"] = _named(_loose(module))
+        answer.info["names"] = [[i.name, list(i.shape)] for i in items[:LISTED]]
+        answer.info["loose"] = named(loose_things(module))
         answer.info["given"] = len({id(m) for m in given})
         if call["watch"]:
             classes = [c for c in self.forbidden.values() if isinstance(c, type)]
@@ -377,56 +372,15 @@ class Runner:
 
         A result that is kept to be looked at, such as the weights of the last call, is no state.
         """
-        before = _loose(module)
+        before = loose_things(module)
         with contextlib.suppress(Exception):
             module(*self._inputs(call["inputs"]))
-        after = {id(thing) for _, _, thing in _loose(module)}
-        return _named([found for found in before if id(found[2]) in after])
+        after = {id(thing) for _, _, thing in loose_things(module)}
+        return named([found for found in before if id(found[2]) in after])
 
 
 class CutOffError(RuntimeError):
     """No gradient can flow from a submission's output to its inputs."""
-
-
-class _Watch(TorchFunctionMode):
-    """Notes which forbidden functions of torch the submission calls; a stand-in may call them."""
-
-    def __init__(self, forbidden: dict[str, Any]) -> None:
-        super().__init__()
-        self.forbidden = forbidden
-        self.seen: set[str] = set()
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for name, one in self.forbidden.items():
-            if func is one and not in_standin(sys._getframe(1)):
-                self.seen.add(name)
-        return func(*args, **(kwargs or {}))
-
-
-class _Adam:
-    """Adam by its paper (Kingma and Ba, 2015, algorithm 1).
-
-    torch.optim imports its compiler on the first step, a second that no check needs.
-    """
-
-    def __init__(self, parameters: list[nn.Parameter], rate: float) -> None:
-        self.parameters = [p for p in parameters if p.requires_grad]
-        self.rate = rate
-        self.count = 0
-        self.first = [torch.zeros_like(p) for p in self.parameters]
-        self.second = [torch.zeros_like(p) for p in self.parameters]
-
-    def step(self) -> None:
-        """Move every parameter that has a gradient, and forget the gradients."""
-        self.count += 1
-        with torch.no_grad():
-            for p, m, v in zip(self.parameters, self.first, self.second, strict=True):
-                if p.grad is not None:
-                    m.lerp_(p.grad, 0.1)
-                    v.lerp_(p.grad**2, 0.001)
-                    root = (v / (1 - 0.999**self.count)).sqrt() + 1e-8
-                    p.sub_(self.rate * (m / (1 - 0.9**self.count)) / root)
-                    p.grad = None
 
 
 def _roles(call: Call) -> list[Role]:
@@ -448,62 +402,6 @@ def _or_zeros(gradient: Tensor | None, like: Tensor) -> Tensor:
     return torch.zeros_like(like) if gradient is None else gradient
 
 
-def _untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
-    """Registered parameters that no gradient reached, with the roles they play."""
-    roles: dict[int, list[str]] = {}
-    for bond in bonds:
-        names, parameters = [role.name for role in bond.roles], bond.item.parameters
-        one_each = len(names) == len(parameters)
-        for index, parameter in enumerate(parameters):
-            played = names[index : index + 1] if one_each else names
-            roles.setdefault(id(parameter), []).extend(played)
-    return [
-        {"name": name, "roles": roles.get(id(p), [])}
-        for name, p in module.named_parameters()
-        if p.grad is None or not bool(p.grad.any())
-    ][:_LISTED]
-
-
-def _is_lazy(module: nn.Module) -> bool:
-    """Whether a parameter has yet to get its shape, from the first input."""
-    parameters = (p for part in module.modules() for p in part._parameters.values())
-    return any(isinstance(p, UninitializedParameter) for p in parameters)
-
-
-def _named(loose: Sequence[tuple[str, str, Any]]) -> list[tuple[str, str]]:
-    """The attributes that hold something loose, each once for each kind of thing."""
-    return list(dict.fromkeys((path, what) for path, what, _ in loose))[:_LISTED]
-
-
-def _loose(module: nn.Module) -> list[tuple[str, str, Any]]:
-    """Tensors and modules that hang on the module without being registered: where, what, it."""
-    return [
-        (f"{path}.{name}".lstrip("."), what, thing)
-        for path, part in module.named_modules()
-        for name, value in vars(part).items()
-        if name not in _OF_ANY_MODULE
-        for what, thing in sorted(_hidden_in(value, 0), key=lambda pair: pair[0])
-    ]
-
-
-def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:
-    if value is None or type(value) in (bool, int, float, str):
-        return []
-    if isinstance(value, nn.Parameter):
-        return [("parameter", value)]
-    if isinstance(value, Tensor):
-        return [("tensor", value)] if value.dim() > 0 else []
-    if isinstance(value, nn.Module):
-        return [("module", value)]
-    if depth < 3 and isinstance(value, list | tuple | set):
-        parts = list(value)[:_LISTED]
-    elif depth < 3 and isinstance(value, dict):
-        parts = list(value.values())[:_LISTED]
-    else:
-        return []
-    return [found for part in parts for found in _hidden_in(part, depth + 1)]
-
-
 def _non_contiguous(value: Tensor) -> Tensor:
     """Return a view of the same values whose strides are not those of a fresh tensor."""
     if value.dim() < 2:
@@ -513,12 +411,3 @@ def _non_contiguous(value: Tensor) -> Tensor:
 
 def _type_name(value: Any) -> str:
     return str(type(value).__name__)[:80]
-
-
-def _resolve(name: str) -> Any:
-    """Find what a qualified name such as torch.nn.LayerNorm means, None where nothing."""
-    parts = name.split(".")
-    found: Any = sys.modules.get(parts[0])
-    for part in parts[1:]:
-        found = getattr(found, part, None)
-    return found

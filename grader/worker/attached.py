@@ -1,0 +1,69 @@
+"""What hangs on a module: what training reached, and what torch does not see."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
+
+from grader.worker.binding import Bond
+
+LISTED = 64  # names of parameters that an answer lists
+Loose = tuple[str, str, Any]  # the attribute, the kind of thing, and the thing
+_OF_ANY_MODULE = frozenset(vars(nn.Module()))  # where torch itself keeps what is registered
+
+
+def is_lazy(module: nn.Module) -> bool:
+    """Whether a parameter has yet to get its shape, from the first input."""
+    parameters = (p for part in module.modules() for p in part._parameters.values())
+    return any(isinstance(p, UninitializedParameter) for p in parameters)
+
+
+def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
+    """Registered parameters that no gradient reached, with the roles they play."""
+    roles: dict[int, list[str]] = {}
+    for bond in bonds:
+        names, parameters = [role.name for role in bond.roles], bond.item.parameters
+        one_each = len(names) == len(parameters)
+        for index, parameter in enumerate(parameters):
+            played = names[index : index + 1] if one_each else names
+            roles.setdefault(id(parameter), []).extend(played)
+    return [
+        {"name": name, "roles": roles.get(id(p), [])}
+        for name, p in module.named_parameters()
+        if p.grad is None or not bool(p.grad.any())
+    ][:LISTED]
+
+
+def named(found: Sequence[Loose]) -> list[tuple[str, str]]:
+    """The attributes that hold something loose, each once for each kind of thing."""
+    return list(dict.fromkeys((path, what) for path, what, _ in found))[:LISTED]
+
+
+def loose_things(module: nn.Module) -> list[Loose]:
+    """Tensors and modules that hang on the module without being registered: where, what, it."""
+    return [
+        (f"{path}.{name}".lstrip("."), what, thing)
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if name not in _OF_ANY_MODULE
+        for what, thing in sorted(_hidden_in(value, 0), key=lambda pair: pair[0])
+    ]
+
+
+def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:
+    if value is None or type(value) in (bool, int, float, str):
+        return []
+    if isinstance(value, nn.Parameter):
+        return [("parameter", value)]
+    if isinstance(value, Tensor):
+        return [("tensor", value)] if value.dim() > 0 else []
+    if isinstance(value, nn.Module):
+        return [("module", value)]
+    if depth < 3 and isinstance(value, list | tuple | set):
+        parts = list(value)[:LISTED]
+    elif depth < 3 and isinstance(value, dict):
+        parts = list(value.values())[:LISTED]
+    else:
+        return []
+    return [found for part in parts for found in _hidden_in(part, depth + 1)]
