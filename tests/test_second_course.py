@@ -158,7 +158,8 @@ TOPIC = re.compile(
 ALLOWED = {
     "audit/mutation.py": ("exercise1:self_attention",),  # an example of an identifier
     "audit/operators.py": ("softmax", "Softmax", "gelu", "GELU", "LayerNorm"),  # of torch's names
-    "cli/main.py": ("multi_head", "transformer"),  # the help's examples are of the main course
+    "cli/main.py": ("transformer",),  # the program is named for the main course
+    "cli/students.py": ("multi_head", "transformer"),  # the examples of help are of the main course
     "compare/properties.py": ("check the axis of the softmax", "softmax, a mean or a reshape"),
     "course/models.py": ("exercise1_attention.py", "torch.nn.LayerNorm"),  # examples
     "report/audit.py": ("head",),  # of a line

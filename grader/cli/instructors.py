@@ -1,0 +1,234 @@
+"""The commands of instructors; each imports what it needs when it runs."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from grader.cli.groups import COURSE, ISOLATION, JOBS, Suggesting
+
+
+@click.command()
+@COURSE
+@click.option(
+    "--variants",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Correct submissions, a folder an exercise; else tests/variants beside the course.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
+def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path | None) -> None:
+    """Test the course's own tests: every bug caught and named, every variant accepted.
+
+    \b
+    Example:
+      grade audit --html audit.html
+    """
+    from grader.cli.audit import run_audit_command
+
+    sys.exit(run_audit_command(course, variants, as_json=as_json, html=html))
+
+
+@click.command()
+@click.argument("submissions", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "results",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to keep results in.",
+)
+@COURSE
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
+@JOBS
+@click.option("--public", is_flag=True, help="Use the public cases, which students have.")
+@ISOLATION
+@click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
+def batch(
+    submissions: Path,
+    results: Path,
+    course: Path | None,
+    only: tuple[str, ...],
+    jobs: int | None,
+    public: bool,
+    isolation: str | None,
+    force: bool,
+) -> None:
+    """Grade a class: a folder with one folder, zip, .py file or notebook a student.
+
+    Stopped at any moment and started again, it goes on where it was.
+
+    \b
+    Example:
+      grade batch submissions -o results
+    """
+    from grader.cli.batch import run_batch_command
+
+    sys.exit(
+        run_batch_command(
+            submissions,
+            results,
+            course,
+            only,
+            jobs,
+            isolation=isolation,
+            public=public,
+            force=force,
+        )
+    )
+
+
+@click.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@COURSE
+@click.option("--students", is_flag=True, help="A line a student, in place of the class.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def report(results: Path, course: Path | None, students: bool, as_json: bool) -> None:
+    """Show what the results of a class come to.
+
+    \b
+    Examples:
+      grade report results
+      grade report results --students
+    """
+    from grader.cli.batch import run_report
+
+    sys.exit(run_report(results, course, students=students, as_json=as_json))
+
+
+@click.command()
+@COURSE
+@click.option("--check", "only_check", is_flag=True, help="Only say whether a file would change.")
+def derive(course: Path | None, only_check: bool) -> None:
+    """Write the stubs in exercises/ from the solutions (for instructors).
+
+    \b
+    Example:
+      grade derive --check
+    """
+    from grader.cli.derive import run_derive
+
+    sys.exit(run_derive(course, only_check=only_check))
+
+
+@click.group("nbgrader", cls=Suggesting)
+def nbgrader_group() -> None:
+    """Run the course with nbgrader (for instructors).
+
+    \b
+    Example:
+      grade nbgrader init autumn
+    """
+
+
+@nbgrader_group.command("init")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@COURSE
+@click.option("--assignment", default="", help="The assignment's name; else from the title.")
+@click.option("--restore", is_flag=True, help="Write again what you removed, too.")
+def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore: bool) -> None:
+    """Make DIRECTORY a course directory of nbgrader's, or update it.
+
+    What you changed there is kept; what the course changed too is named.
+
+    \b
+    Example:
+      grade nbgrader init autumn
+    """
+    from grader.cli.nbgrader import run_init
+
+    sys.exit(run_init(directory, course, assignment, restore=restore))
+
+
+@nbgrader_group.command("autograde")
+@click.argument("assignment")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=".",
+    help="The folder with nbgrader_config.py; else this one.",
+)
+@click.option("--student", default="", help="Grade one student's submission.")
+@JOBS
+@ISOLATION
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
+@click.option("--public", is_flag=True, help="Use the public cases in place of the hidden ones.")
+def nbgrader_autograde(
+    assignment: str,
+    directory: Path,
+    student: str,
+    jobs: int | None,
+    isolation: str | None,
+    force: bool,
+    public: bool,
+) -> None:
+    """Grade a whole class into nbgrader's gradebook, fast and in the sandbox.
+
+    \b
+    Example:
+      grade nbgrader autograde transformers
+    """
+    from grader.cli.nbgrader import run_autograde
+
+    sys.exit(
+        run_autograde(
+            directory, assignment, student, jobs, isolation=isolation, force=force, public=public
+        )
+    )
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "to",
+    type=click.Choice(["csv", "canvas", "moodle", "gradescope"]),
+    default="csv",
+    help="Where the scores go.",
+)
+@click.option(
+    "--assignment",
+    default="",
+    help="Which, where a gradebook has several; of RESULTS, its name in the export.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file to write; for Gradescope a folder.",
+)
+def export(source: Path, to: str, assignment: str, output: Path) -> None:
+    """Write the scores of a class for another system.
+
+    SOURCE is nbgrader's gradebook.db or the folder with it, or the RESULTS of grade batch.
+
+    \b
+    Examples:
+      grade export results --format moodle -o moodle.csv
+      grade export gradebook.db --format canvas -o canvas.csv
+    """
+    from grader.cli.export import run_export
+
+    sys.exit(run_export(source, assignment, to, output))
+
+
+@click.command()
+@click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
+@COURSE
+def release(into: Path, course: Path | None) -> None:
+    """Make the bundle that students get (for instructors).
+
+    It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
+
+    \b
+    Example:
+      grade release transformers.zip
+    """
+    from grader.cli.start import run_release
+
+    click.echo(run_release(into, course))
+
+
+COMMANDS = (audit, batch, report, derive, nbgrader_group, export, release)

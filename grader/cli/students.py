@@ -1,0 +1,183 @@
+"""The commands of students; each imports what it needs when it runs."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from grader.cli.groups import COURSE, SUBMISSION
+
+
+@click.command("list")
+@COURSE
+def list_exercises(course: Path | None) -> None:
+    """List the exercises of the course with their points.
+
+    \b
+    Example:
+      grade list
+    """
+    from grader.cli.check import list_course
+
+    click.echo(list_course(course))
+
+
+@click.command()
+@click.argument("exercises", nargs=-1, metavar="EXERCISE...")
+@click.option("--all", "everything", is_flag=True, help="Check every exercise of the course.")
+@click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    help="A file, notebook or folder that is graded in place of exercises/.",
+)
+@COURSE
+@click.option("--hidden", is_flag=True, help="Use the hidden cases (for instructors).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with pictures.")
+@click.option("--watch", is_flag=True, help="Check again on each save, one exercise after another.")
+def check(
+    exercises: tuple[str, ...],
+    everything: bool,
+    submission: Path | None,
+    course: Path | None,
+    hidden: bool,
+    as_json: bool,
+    html: Path | None,
+    watch: bool,
+) -> None:
+    """Grade your own work and say what is right, what is not, and what to do next.
+
+    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head.
+
+    \b
+    Examples:
+      grade check exercise3
+      grade check --all
+      grade check exercise3 --watch
+      grade check 3 --submission ~/Downloads/exercise3_multi_head.ipynb
+    """
+    from grader.cli.check import Request, run_check
+
+    if watch:
+        from grader.cli.watch import run_watch
+
+        if hidden or as_json or html:
+            raise click.UsageError("--watch goes with --submission and --course alone")
+        sys.exit(run_watch(exercises, course, submission))
+    if bool(exercises) == everything:
+        raise click.UsageError("name one or more exercises, as in: grade check 3; or give --all")
+    request = Request(exercises, submission, course, hidden, as_json, html)
+    sys.exit(run_check(request))
+
+
+@click.command()
+@click.argument("exercise")
+@SUBMISSION
+@COURSE
+def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
+    """Give a hint on the first thing that is not right; each time a plainer one.
+
+    \b
+    Example:
+      grade hint exercise3
+    """
+    from grader.cli.study import run_hint
+
+    click.echo(run_hint(exercise, course, submission))
+
+
+@click.command()
+@click.argument("exercise")
+@click.option("--target", default="", help="A function or class of it; else the first not right.")
+@SUBMISSION
+@COURSE
+def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
+    """Show the shapes of your own run, step by step, beside those expected.
+
+    \b
+    Example:
+      grade explain exercise3
+    """
+    from grader.cli.study import run_explain
+
+    click.echo(run_explain(exercise, course, submission, target))
+
+
+@click.command()
+@click.argument("exercise")
+@COURSE
+def reset(exercise: str, course: Path | None) -> None:
+    """Begin an exercise anew; what you had is kept in backups/.
+
+    \b
+    Example:
+      grade reset exercise3
+    """
+    from grader.cli.study import run_reset
+
+    click.echo(run_reset(exercise, course))
+
+
+@click.command()
+@SUBMISSION
+@COURSE
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The zip to write.")
+def pack(submission: Path | None, course: Path | None, output: Path | None) -> None:
+    """Make the zip to hand in, checked as it will be graded, with a receipt.
+
+    \b
+    Example:
+      grade pack
+    """
+    from grader.cli.study import run_pack
+
+    click.echo(run_pack(course, submission, output))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--notebooks", is_flag=True, help="Exercises as notebooks in place of .py files.")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, exists=True),
+    help="A course's zip or folder, as `grade release` makes it; else the one in grader.",
+)
+@click.option("--renew", is_flag=True, help="Put course files right; your exercises stay as is.")
+def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> None:
+    """Make a course folder of your own to work in.
+
+    \b
+    Example:
+      grade start my-transformer
+    """
+    from grader.cli.start import run_start
+
+    click.echo(run_start(folder, bundle, notebooks=notebooks, renew=renew))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def doctor(as_json: bool) -> None:
+    """Show how well this machine isolates submissions, and what would make it better.
+
+    Each wall is tried for real, by a submission that attempts what it must not.
+
+    \b
+    Example:
+      grade doctor
+    """
+    from grader.cli.doctor import run_doctor
+
+    sys.exit(run_doctor(as_json=as_json))
+
+
+COMMANDS = (
+    start,
+    list_exercises,
+    check,
+    hint,
+    explain,
+    reset,
+    pack,
+    doctor,
+)  # in the order of their work
