@@ -12,7 +12,7 @@ from grader.compare.diagnosis import diagnose, first_wrong_call, located
 from grader.compare.evidence import Evidence, clean
 from grader.compare.forbidden import find_forbidden
 from grader.compare.outcomes import note_uncompared
-from grader.compare.retry import calls_to_retry
+from grader.compare.retry import agrees, calls_to_mix, calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
@@ -80,7 +80,9 @@ def run_exercise(
     end = time.monotonic() + folder.course.limits.submission_seconds
     forbidden = find_forbidden(source, exercise.forbids)
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    runs = {job: _collect(warm, jobs[job], key, folder, job, end) for job in jobs}
+    runs: dict[str, tuple[Collected, Collected]] = {}
+    for kind in jobs:
+        jobs[kind], runs[kind] = _collect(warm, jobs[kind], key, folder, kind, end)
     answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
     answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
     judged = []
@@ -158,16 +160,39 @@ def job_of(
 
 def _collect(
     warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, kind: str, end: float
-) -> tuple[Collected, Collected]:
-    """Make the calls of one kind, and again in float32 those of targets that may insist on it."""
+) -> tuple[Job, tuple[Collected, Collected]]:
+    """Make the calls of one kind, and again in float32 those of targets that may insist on it.
+
+    Returns the job, too, with the order in which the rows of fused layers were found to lie.
+    """
     limits = folder.course.limits
     calls = [call for call in key.plan.calls if call.earlier == kind]
     first = collect(warm, job, calls, key.payload, limits, "float64", end=end)
+    mixing = _mixing(warm, job, key, folder, first, end)
+    if mixing:
+        job = replace(job, mixing=mixing)
+        first = collect(warm, job, calls, key.payload, limits, "float64", end=end)
     retried = calls_to_retry(key, first.answers)
     again = [call for call in retried if call.earlier == kind]
     if not again:
-        return first, Collected()
-    return first, collect(warm, job, again, key.payload, limits, "float32", end=end)
+        return job, (first, Collected())
+    return job, (first, collect(warm, job, again, key.payload, limits, "float32", end=end))
+
+
+def _mixing(
+    warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, first: Collected, end: float
+) -> int:
+    """Return the order of a fused layer's rows in which the values are right, 0 where none is."""
+    limits, tolerances = folder.course.limits, folder.course.tolerances
+    calls = calls_to_mix(key, first.answers, tolerances)
+    for mixing in range(
+        1, 1 + max((first.answers[call.id].info.mixes for call in calls), default=0)
+    ):
+        tried = replace(job, mixing=mixing)
+        answers = collect(warm, tried, calls, key.payload, limits, end=end).answers
+        if all(agrees(call, key, answers, tolerances) for call in calls):
+            return mixing
+    return 0
 
 
 def _locate(

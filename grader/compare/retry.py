@@ -1,7 +1,13 @@
-"""Which calls are worth a second try in float32: code that insists on it raises in float64."""
+"""Which calls are worth another try.
+
+In float32: code that insists on it raises in float64. With the rows of a fused layer in another
+order, which is the submission's own choice: only right values tell it.
+"""
 
 from collections.abc import Mapping
 
+from grader.compare.arrays import match
+from grader.course.models import Tolerances
 from grader.execute.answers import Answer, AnswerStatus
 from grader.key.store import AnswerKey
 from grader.plan.records import Call
@@ -18,6 +24,27 @@ def calls_to_retry(key: AnswerKey, answers: Mapping[str, Answer]) -> list[Call]:
         if call.id in answers and _may_insist(call, key.answers[call.id], answers[call.id])
     }
     return [c for c in key.plan.calls if c.target in insisting and c.action in _ACTIONS]
+
+
+def calls_to_mix(
+    key: AnswerKey, answers: Mapping[str, Answer], tolerances: Tolerances
+) -> list[Call]:
+    """Return the numeric calls of the targets that have a fused layer and wrong values."""
+    fused = [c for c in key.plan.calls if c.id in answers and answers[c.id].info.mixes]
+    wrong = {call.target for call in fused if not agrees(call, key, answers, tolerances)}
+    return [call for call in fused if call.target in wrong]
+
+
+def agrees(
+    call: Call, key: AnswerKey, answers: Mapping[str, Answer], tolerances: Tolerances
+) -> bool:
+    """Whether a call's outputs are the expected ones, at some precision."""
+    came = answers[call.id].tensors
+    return all(
+        name in came and match(came[name], expected, tolerances).difference is None
+        for name, expected in key.answers[call.id].tensors.items()
+        if name.startswith("output/")
+    )
 
 
 def _may_insist(call: Call, expected: Answer, answer: Answer) -> bool:

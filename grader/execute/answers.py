@@ -83,6 +83,7 @@ class Info(_Claim):
     names: list[tuple[Short, Shape]] = Field(default=[], max_length=64)
     loose: list[tuple[Short, Short]] = Field(default=[], max_length=64)
     given: int = Field(default=0, ge=0, le=1 << 30)
+    mixes: int = Field(default=0, ge=0, le=12)  # other orders of a fused layer's rows
     forbidden: list[Short] = Field(default=[], max_length=64)
     modules: list[Short] = Field(default=[], max_length=64)
     untrained: list[Untrained] = Field(default=[], max_length=64)

@@ -29,6 +29,7 @@ class Job:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
+    mixing: int = 0  # the order in which the rows of fused layers lie
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
@@ -45,6 +46,7 @@ class Job:
             "earlier": dict(self.earlier),
             "own_earlier": dict(self.own_earlier),
             "forbids": list(self.forbids),
+            "mixing": self.mixing,
             "calls": list(calls),
             "dtype": dtype,
             "message_bytes": limits.message_kib * 1024 // 4,  # characters, of up to 4 bytes

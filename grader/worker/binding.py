@@ -17,6 +17,7 @@ Shape = tuple[int, ...]
 Memory = dict[str, str]  # parameter name -> the form that its shape told where it could
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WHOLE = ("as it is", "in, out", "out, in")  # forms that are not split already
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
 
@@ -109,6 +110,28 @@ class Bond:
         item = self.item
         parameters = tuple(own[name] for name in item.members)
         return Bond(self.roles, Item(item.name, parameters, item.owner, item.members), self.layout)
+
+    @property
+    def fused(self) -> bool:
+        """Whether one parameter plays several roles, so that its rows may be mixed."""
+        return len(self.roles) > 1 and len(self.item.parameters) == 1
+
+    def mixed(self, count: int, order: tuple[int, ...]) -> "Bond":
+        """Return the bond for rows that lie in another order than role by role.
+
+        A role's rows count as `count` parts of some rows each; `order` is that of the axes roles,
+        parts and rows of a part. Where they do not fit, the bond is as it was.
+        """
+        rows = {role.shape[0] for role in self.roles}
+        if not self.fused or self.layout.form not in _WHOLE or len(rows) > 1:
+            return self
+        row, rest = rows.pop(), self.roles[0].shape[1:]
+        if count < 1 or row % count:
+            return self
+        behind = tuple(range(3, 3 + len(rest)))
+        axes = (*behind, *order) if self.layout.form == "in, out" else (*order, *behind)
+        split = (len(self.roles), count, row // count, *rest)
+        return Bond(self.roles, self.item, Layout("mixed", split, axes))
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""

@@ -23,6 +23,8 @@ Tensors = dict[str, Tensor]
 Built = tuple[Callable[..., Any], nn.Module | None, list[Bond]]
 _BUILT_FROM = ("target", "kind", "construct", "options", "roles", "parameters")
 Recipes = dict[Hashable, list[Bond] | Unbound]  # how modules of one look are bound, if they are
+_COUNTS = 4  # arguments that may tell how many parts a role's rows have
+_ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows in a fused layer
 _SEED = 20170612  # any fixed number: a call draws the same masks on every run
 _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
@@ -51,13 +53,16 @@ class Runner:
         *,
         shared: Recipes | None = None,
         audits: bool = True,
+        mixing: int = 0,
     ) -> None:
         """`shared` keeps what other runners learnt of modules made of torch's own layers.
 
+        `mixing` tells in which order the rows of fused layers lie: 0 is role by role.
         Without `audits` nothing is claimed of registered parameters.
         """
         self.shared = {} if shared is None else shared
         self.audits = audits
+        self.mixing = mixing
         self.namespace = namespace
         self.tensors = tensors
         self.dtype = dtype
@@ -94,7 +99,7 @@ class Runner:
 
     def _forward(self, call: Call, answer: Answer) -> None:
         built = self._build(call)
-        function, module, _ = built
+        function, module, bonds = built
         inputs = self._inputs(call["inputs"], strided=call["strided"])
         kept = list(inputs)
         returned = function(*inputs)
@@ -102,6 +107,8 @@ class Runner:
             if isinstance(value, Tensor):
                 self._add(answer, f"input/{name}", value)
         self._collect(call, returned, answer)
+        if any(bond.fused for bond in bonds):
+            answer.info["mixes"] = len(_mixes(call))
         if module is not None and self.audits:
             self._audit(call, module, answer)
             if answer.info["loose"]:
@@ -248,6 +255,8 @@ class Runner:
     def _load_parameters(self, call: Call, module: nn.Module, given: list[nn.Module]) -> list[Bond]:
         items = own_items(module, given)
         bonds = self._bind(call, module, given, items)
+        if 0 < self.mixing <= len(mixes := _mixes(call)):
+            bonds = [bond.mixed(*mixes[self.mixing - 1]) for bond in bonds]
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
@@ -388,6 +397,13 @@ def _roles(call: Call) -> list[Role]:
         Role(**{**r, "shape": tuple(r["shape"]), "aliases": tuple(r["aliases"])})
         for r in call["roles"]
     ]
+
+
+def _mixes(call: Call) -> list[tuple[int, tuple[int, ...]]]:
+    """The orders in which rows of fused layers may lie, by parts as many as some argument says."""
+    values = [argument.get("value") for argument in call["construct"]]
+    counts = [v for v in (*values, *call["options"].values()) if type(v) is int]
+    return [(count, order) for count in counts[:_COUNTS] for order in _ORDERS]
 
 
 def _as_list(returned: Any, count: int) -> list[Any]:

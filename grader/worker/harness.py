@@ -40,7 +40,9 @@ class Session:
         self.error = run_units(module, units, go_on=job["notebook"])
         self.namespace = module.__dict__
         cast = {k: v.to(self.dtype) if v.is_floating_point() else v for k, v in tensors.items()}
-        self.runner = Runner(self.namespace, cast, self.dtype, job["answer_bytes"])
+        self.runner = Runner(
+            self.namespace, cast, self.dtype, job["answer_bytes"], mixing=job["mixing"]
+        )
         self.runner.announce(job["calls"], job["forbids"])
 
     def greeting(self) -> dict[str, Any]:
