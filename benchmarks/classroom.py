@@ -8,7 +8,7 @@ from grader.course.load import CourseFolder
 
 def make_class(folder: CourseFolder, into: Path, size: int) -> None:
     """Write `size` submissions, all different, one folder each."""
-    texts = {e.id: _texts_of(folder, e.id) for e in folder.course.exercises}
+    texts = {e.id: texts_of(folder, e.id) for e in folder.course.exercises}
     for index in range(size):
         place = into / f"student{index:04}"
         place.mkdir(parents=True)
@@ -18,7 +18,7 @@ def make_class(folder: CourseFolder, into: Path, size: int) -> None:
             (place / exercise.file).write_text(f"{text}\n# {index}\n", encoding="utf-8")
 
 
-def _texts_of(folder: CourseFolder, exercise_id: str) -> tuple[str, list[str], str]:
+def texts_of(folder: CourseFolder, exercise_id: str) -> tuple[str, list[str], str]:
     """Return the reference, it with each known bug, and the stub."""
     exercise = folder.course.exercise(exercise_id)
     right = (folder.solutions / exercise.file).read_text("utf-8")

@@ -22,6 +22,7 @@ from batch import measure_batch
 from deviation import Deviation, measure_deviations
 from figures import GRADE, ROOT, Figure
 from gradebook import measure_pinned
+from student import measure_student
 from timing import time_against
 
 from grader.course.load import load_course
@@ -168,6 +169,7 @@ def main() -> int:
     parts: list[tuple[str, Callable[[], list[Figure]]]] = [
         ("building the key", measure_key),
         ("timing commands", lambda: measure_times(max(1, arguments.pairs))),
+        ("timing what a student waits for", measure_student),
         ("grading classes", measure_batch),
         ("grading beside nbgrader", measure_beside_nbgrader),
         ("comparing references and variants with the key", measure_closeness),
