@@ -1,6 +1,6 @@
 """nbgrader's stock kernel, the executor, the bulk command and `grade batch` on one mixed class.
 
-    python benchmarks/gradebook.py --students 30 --stock 30 --pinned 30
+    python benchmarks/gradebook.py --students 30 --stock 30 --pinned 90
 
 All grade on the public cases, seven notebooks a student. First as each way runs by itself: the bulk
 command on all cores, the others in one process; `--stock` says how many of the class the stock
@@ -11,6 +11,7 @@ needs half a minute a student and more, so that all of it takes some 25 minutes 
 
 import argparse
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -121,9 +122,8 @@ def measure_pinned(students: int, ways: Sequence[str] = ("batch",)) -> list[Row]
     with tempfile.TemporaryDirectory(prefix="grade-nbgrader-") as folder:
         directory = Path(folder, "course")
         damaged = len(made.DAMAGES) + 1
-        _make_class(directory, damaged + students)
-        names = [p.name for p in (directory / "submitted").iterdir() if p.name[-1].isdigit()]
-        names.sort(key=lambda name: name[-2:])  # right, empty, wrong in turn
+        _make_class(directory, damaged + 2 * students)  # some have two mistakes, and are left out
+        names = _in_turn(directory / "submitted", students)
         core = {min(os.sched_getaffinity(0))}
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, core)  # for what is started from here on
@@ -136,6 +136,13 @@ def measure_pinned(students: int, ways: Sequence[str] = ("batch",)) -> list[Row]
             os.sched_setaffinity(0, before)
     least = {"batch": 100, "bulk": 50, "executor": 10}
     return [_faster(way, stock, least[way.name], " on one core") for way in fast]
+
+
+def _in_turn(submitted: Path, students: int) -> list[str]:
+    """Return right, empty and wrong students in turn: as many of each."""
+    names = sorted(path.name for path in submitted.iterdir())
+    kinds = [[n for n in names if re.fullmatch(rf"{k}\d+", n)] for k in ("good", "stub", "wrong")]
+    return [name for three in zip(*kinds, strict=False) for name in three][:students]
 
 
 def _batch(submitted: Path, place: Path, students: Sequence[str]) -> Way:
@@ -216,7 +223,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="nbgrader in three ways")
     parser.add_argument("--students", type=int, default=30, help="in the class (default 30)")
     parser.add_argument("--stock", type=int, default=30, help="graded by the stock kernel too")
-    parser.add_argument("--pinned", type=int, default=30, help="on one core (default 30)")
+    parser.add_argument("--pinned", type=int, default=90, help="on one core (default 90)")
     arguments = parser.parse_args()
     rows = measure_nbgrader(arguments.students, arguments.stock) if arguments.students else []
     if arguments.pinned:

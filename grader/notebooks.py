@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.syntax import parse
 
+_FORMAT = 4  # nbformat's number for notebooks of today
 _MAGIC = ("%", "!", "?")
 
 
@@ -19,15 +20,11 @@ def code_cells(data: bytes) -> list[tuple[int, str]]:
 
     Numbers count all code cells from one. Magics are commented out.
     """
-    import nbformat  # slow to import, and only notebooks need it
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of old formats; what matters is what is read
-            bare = _bare_notebook(json.loads(data.decode("utf-8-sig")))
-            notebook = nbformat.reads(json.dumps(bare), as_version=4)
-        cells = [c for c in notebook.cells if c.cell_type == "code"]
-        sources = [(number, str(c.source), c) for number, c in enumerate(cells, start=1)]
+        bare = _bare_notebook(json.loads(data.decode("utf-8-sig")))
+        found = bare["cells"] if bare.get("nbformat") == _FORMAT else _upgraded(bare)
+        cells = [cell for cell in found if cell["cell_type"] == "code"]
+        sources = [(number, str(c["source"]), c) for number, c in enumerate(cells, start=1)]
     except Exception as error:  # noqa: BLE001 - hostile text; nbformat raises many kinds
         if _is_broken_json(data):
             raise Unreadable("is not valid JSON") from None
@@ -37,6 +34,16 @@ def code_cells(data: bytes) -> list[tuple[int, str]]:
         for number, text, cell in sources
         if not _is_test(cell)
     ]
+
+
+def _upgraded(bare: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the cells of a notebook of another format as those of today's."""
+    import nbformat  # takes a second to import, and few notebooks need it
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of old formats; what matters is what is read
+        cells: list[dict[str, Any]] = nbformat.reads(json.dumps(bare), as_version=_FORMAT).cells
+    return cells
 
 
 def _bare_notebook(notebook: Any) -> dict[str, Any]:
@@ -82,8 +89,8 @@ def without_outputs(text: str) -> str:
     return json.dumps(notebook)
 
 
-def _is_test(cell: object) -> bool:
-    marks = getattr(cell, "metadata", {}).get("nbgrader") or {}
+def _is_test(cell: dict[str, Any]) -> bool:
+    marks = cell["metadata"].get("nbgrader") or {}
     return isinstance(marks, dict) and bool(marks.get("grade")) and not marks.get("solution")
 
 
