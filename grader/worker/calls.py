@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from grader.worker import device
 from grader.worker.adam import Adam
-from grader.worker.attached import LISTED, is_lazy, loose_things, named, untrained
+from grader.worker.attached import LISTED, Loose, is_lazy, loose_things, named, untrained
 from grader.worker.binding import Bond, Item, Memory, Role, Unbound, bind, own_items
 from grader.worker.forbidden import Watch, resolve
 from grader.worker.parts import bind_parts
@@ -109,12 +109,11 @@ class Runner:
         self._collect(call, returned, answer)
         if any(bond.fused for bond in bonds):
             answer.info["mixes"] = len(_mixes(call))
+        loose = [] if module is None else loose_things(module)
         if module is not None and self.audits:
-            self._audit(call, module, answer)
-            if answer.info["loose"]:
-                answer.info["loose"] = self._lasting(call, module)
-                return  # what it keeps could reach the gradient
-        self.last = call, built
+            self._audit(call, module, loose, answer)
+        if not loose:  # what it keeps could reach the gradient
+            self.last = call, built
 
     def _gradient(self, call: Call, answer: Answer) -> None:
         (before, built), self.last = self.last, ({}, None)
@@ -361,14 +360,14 @@ class Runner:
         plain = value.detach().resolve_conj().resolve_neg()
         answer.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
 
-    def _audit(self, call: Call, module: nn.Module, answer: Answer) -> None:
+    def _audit(self, call: Call, module: nn.Module, loose: Sequence[Loose], answer: Answer) -> None:
         """Count the module's own parameters, and list tensors that it hides."""
         given = [m for m in module.modules() if type(m).__module__.startswith("grader.worker")]
         items = own_items(module, given)
         sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
         answer.info["registered"] = sum(sizes.values())
         answer.info["names"] = [[i.name, list(i.shape)] for i in items[:LISTED]]
-        answer.info["loose"] = named(loose_things(module))
+        answer.info["loose"] = self._lasting(call, module, loose) if loose else []
         answer.info["given"] = len({id(m) for m in given})
         if call["watch"]:
             classes = [c for c in self.forbidden.values() if isinstance(c, type)]
@@ -376,16 +375,17 @@ class Runner:
             names = {n for n, c in self.forbidden.items() if c in classes and c in used}
             answer.info["modules"] = sorted(names)
 
-    def _lasting(self, call: Call, module: nn.Module) -> list[tuple[str, str]]:
+    def _lasting(
+        self, call: Call, module: nn.Module, loose: Sequence[Loose]
+    ) -> list[tuple[str, str]]:
         """Of what hangs on the module unregistered, return what another call leaves in place.
 
         A result that is kept to be looked at, such as the weights of the last call, is no state.
         """
-        before = loose_things(module)
         with contextlib.suppress(Exception):
             module(*self._inputs(call["inputs"]))
         after = {id(thing) for _, _, thing in loose_things(module)}
-        return named([found for found in before if id(found[2]) in after])
+        return named([found for found in loose if id(found[2]) in after])
 
 
 class CutOffError(RuntimeError):
