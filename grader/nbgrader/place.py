@@ -101,10 +101,7 @@ def _carried_course() -> CourseFolder:
     from grader.start import start_course
 
     into = platformdirs.user_cache_path("grade") / f"{_COURSE_OF_BUNDLE}-{__version__}"
-    if (into / MANIFEST_FILE).is_file():
-        start_course(into, renew=True)
-        return load_course(into)
-    return start_course(into).folder
+    return start_course(into, renew=(into / MANIFEST_FILE).is_file()).folder
 
 
 def _read(root: Path) -> CourseFolder:
