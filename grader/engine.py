@@ -1,6 +1,6 @@
 """A course ready to grade: its keys on one split, its stand-ins and a warm process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +8,7 @@ from grader import __version__
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
+from grader.execute.session import Kept
 from grader.grading import Run, Standins, run_exercise
 from grader.key.cache import Keys, load_keys
 from grader.key.secret import split_and_secret
@@ -31,11 +32,28 @@ class Engine:
 
         `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
         """
-        pairs = partial(self.keys.pairs, exercise.id)
-        key = self.keys.keys[exercise.id]
-        return run_exercise(
-            self.folder, exercise, key, self.standins, submission, self.warm, pairs, quick=quick
-        )
+        return next(self.runs([exercise], submission, quick=quick))
+
+    def runs(
+        self, exercises: Iterable[Exercise], submission: Submission, *, quick: bool = False
+    ) -> Iterator[Run]:
+        """Grade some exercises of one submission, one after the other; see `run`."""
+        kept = Kept()
+        try:
+            for exercise in exercises:
+                yield run_exercise(
+                    self.folder,
+                    exercise,
+                    self.keys.keys[exercise.id],
+                    self.standins,
+                    submission,
+                    self.warm,
+                    partial(self.keys.pairs, exercise.id),
+                    kept,
+                    quick=quick,
+                )
+        finally:
+            kept.close()
 
     def document(
         self,
@@ -45,9 +63,9 @@ class Engine:
     ) -> Document:
         """Grade some exercises of one submission; `on_graded` hears each that is done."""
         results = []
-        for exercise in exercises:
-            results.append(self.run(exercise, submission).result)
-            on_graded(exercise.id)
+        for run in self.runs(exercises, submission):
+            results.append(run.result)
+            on_graded(run.result.exercise)
         return self.sum_up(results)
 
     def sum_up(self, results: Sequence[ExerciseResult]) -> Document:

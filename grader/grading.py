@@ -19,9 +19,9 @@ from grader.course.load import CourseFolder
 from grader.course.models import Course, Exercise
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
-from grader.execute.session import Collected, Job, Units, collect
+from grader.execute.session import Collected, Job, Kept, Units, collect
 from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC
+from grader.plan.records import PUBLIC, Call
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.shrink import shrunk
 from grader.submission import Source, Submission
@@ -66,23 +66,31 @@ def run_exercise(
     submission: Submission,
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
+    kept: Kept,
     *,
     quick: bool = False,
 ) -> Run:
     """Grade one exercise of a submission.
 
-    `pairs` gives the signatures of two bugs at once; they are asked for on first need. `quick`
-    leaves out the search for the smallest input that breaks a property; verdicts are the same.
+    `pairs` gives the signatures of two bugs at once; they are asked for on first need. `kept` has
+    the child of the exercise before, if it is of use. `quick` leaves out the search for the
+    smallest input that breaks a property; verdicts are the same.
     """
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    end = time.monotonic() + folder.course.limits.submission_seconds
+    limits = folder.course.limits
     forbidden = find_forbidden(source, exercise.forbids)
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
+    tried = {k: kept.collect(job, _calls(key, k), key.payload, limits) for k, job in jobs.items()}
+    end = time.monotonic() + limits.submission_seconds  # what was tried in vain takes none of it
     runs: dict[str, tuple[Collected, Collected]] = {}
-    for kind in jobs:
-        jobs[kind], runs[kind] = _collect(warm, jobs[kind], key, folder, kind, end)
+    for kind, job in jobs.items():
+        calls = _calls(key, kind)
+        first = tried[kind] or collect(
+            warm, job, calls, key.payload, limits, "float64", end=end, kept=kept
+        )
+        jobs[kind], runs[kind] = _again(warm, job, key, folder, kind, first, end)
     answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
     answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
     judged = []
@@ -158,20 +166,29 @@ def job_of(
     )
 
 
-def _collect(
-    warm: WarmProcess, job: Job, key: AnswerKey, folder: CourseFolder, kind: str, end: float
-) -> tuple[Job, tuple[Collected, Collected]]:
-    """Make the calls of one kind, and again in float32 those of targets that may insist on it.
+def _calls(key: AnswerKey, kind: str) -> list[Call]:
+    return [call for call in key.plan.calls if call.earlier == kind]
 
-    Returns the job, too, with the order in which the rows of fused layers were found to lie.
+
+def _again(
+    warm: WarmProcess,
+    job: Job,
+    key: AnswerKey,
+    folder: CourseFolder,
+    kind: str,
+    first: Collected,
+    end: float,
+) -> tuple[Job, tuple[Collected, Collected]]:
+    """Make calls again: in float32 those of targets that may insist on it.
+
+    Where the rows of fused layers are found to lie in another order, all are made anew; the job
+    that is returned tells it.
     """
     limits = folder.course.limits
-    calls = [call for call in key.plan.calls if call.earlier == kind]
-    first = collect(warm, job, calls, key.payload, limits, "float64", end=end)
     mixing = _mixing(warm, job, key, folder, first, end)
     if mixing:
         job = replace(job, mixing=mixing)
-        first = collect(warm, job, calls, key.payload, limits, "float64", end=end)
+        first = collect(warm, job, _calls(key, kind), key.payload, limits, "float64", end=end)
     retried = calls_to_retry(key, first.answers)
     again = [call for call in retried if call.earlier == kind]
     if not again:

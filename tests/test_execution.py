@@ -616,9 +616,9 @@ def test_every_round_of_calls_ends_at_one_time(
     """What drips in float64 does not get its seconds again in float32."""
     ends = []
 
-    def noted(*given: Any, end: float) -> Any:
+    def noted(*given: Any, end: float, **more: Any) -> Any:
         ends.append(end)
-        return collect(*given, end=end)
+        return collect(*given, end=end, **more)
 
     monkeypatch.setattr(grading, "collect", noted)
     grade_text({"exercise1": with_body("raise RuntimeError('in float64')")})

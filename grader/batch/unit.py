@@ -42,11 +42,9 @@ def grade_unit(engine: Engine, unit: Unit) -> Graded:
         e: unit_digest(engine.keys.digest, course, course.exercise(e), handed.submission)
         for e in unit.exercises
     }
-    results = {
-        e: engine.run(course.exercise(e), handed.submission, quick=True).result
-        for e in unit.exercises
-        if unit.known.get(e) != digests[e]
-    }
+    new = [course.exercise(e) for e in unit.exercises if unit.known.get(e) != digests[e]]
+    runs = engine.runs(new, handed.submission, quick=True)
+    results = {run.result.exercise: run.result for run in runs}
     remarks = {
         e: _remarks(handed, handed.submission.source(course.exercise(e)), result)
         for e, result in results.items()

@@ -32,11 +32,11 @@ def grade_many(request: Request, warm: WarmProcess, progress: Progress) -> Docum
     for note in engine.keys.notes:
         click.echo(f"grade: {note}", err=True)
     runs = []
-    for exercise in exercises:
-        runs.append(engine.run(exercise, submission))
+    for exercise, run in zip(exercises, engine.runs(exercises, submission), strict=True):
+        runs.append(run)
         progress.advance(exercise.id)
         if request.submission is None and not request.hidden:
-            remember_result(folder, runs[-1].result, submission.source(exercise))
+            remember_result(folder, run.result, submission.source(exercise))
     document = engine.sum_up([run.result for run in runs])
     if request.html is not None:
         _write_page(request.html, engine, exercises, submission, runs, document)

@@ -62,11 +62,14 @@ class Channel:
             for key, _ in self._selector.select(left):
                 self._serve(key.fileobj)
 
-    def close(self) -> None:
-        """Take what was printed last, and forget the descriptors."""
+    def drain(self) -> None:
+        """Take what was printed until now."""
         if self.child.output in self._selector.get_map():
-            with contextlib.suppress(Violation):  # it is over in any case
+            with contextlib.suppress(Violation):  # of what is kept nothing changes
                 self._read_output()
+
+    def close(self) -> None:
+        """Forget the descriptors."""
         self._selector.close()
 
     def _serve(self, end: object) -> None:

@@ -1,4 +1,8 @@
-"""Runs the calls of a plan on a submission, with fresh children after hangs and crashes."""
+"""Runs the calls of a plan on a submission, with fresh children after hangs and crashes.
+
+A child serves one job of a submission after the other while that cannot make a difference; else
+each job has a child of its own.
+"""
 
 import signal
 import time
@@ -9,9 +13,17 @@ from functools import cached_property
 from typing import Any
 
 from grader.course.models import Limits
-from grader.execute.answers import Answer, AnswerStatus, Greeting, parse_answer, parse_greeting
+from grader.execute.answers import (
+    Answer,
+    AnswerStatus,
+    Greeting,
+    StudentError,
+    parse_answer,
+    parse_greeting,
+)
 from grader.execute.channel import Channel, Closed, Late
 from grader.execute.launch import Death, WarmProcess
+from grader.plain import is_plain
 from grader.plan.records import Call
 from grader.worker.wire import Violation, pack
 
@@ -36,6 +48,20 @@ class Job:
         """The number of lines of each unit of the submission's own, by label."""
         groups = [self.units, *self.own_earlier.values()]
         return {label: text.count("\n") + 1 for units in groups for label, text in units}
+
+    @property
+    def judged(self) -> set[str]:
+        """The stems of which the submission's own code is to show what it can."""
+        own = {stem for stem, units in self.earlier.items() if units == self.own_earlier.get(stem)}
+        return own | {self.stem}
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether it leaves its child as it was."""
+        names = {name for stem in self.earlier for name in (stem, stem.partition("_")[0])}
+        served = {"exercises", *names, *(f"exercises.{name}" for name in names)}
+        groups = [self.units, *self.own_earlier.values()]
+        return all(is_plain(units, served) for units in groups)
 
     def header(self, calls: Sequence[dict[str, Any]], dtype: str, limits: Limits) -> dict[str, Any]:
         """Return the frame that begins a child's life."""
@@ -63,6 +89,53 @@ class Collected:
     output: bytes = b""
 
 
+class Kept:
+    """The child of a submission's last job, for its next one.
+
+    It is used only after plain code that ended every call and printed nothing, for that leaves
+    nothing behind. A job that is to show what the submission can do without a correct stand-in
+    never comes to a child that had it.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[_Line, Job] | None = None
+
+    def collect(
+        self, job: Job, calls: Sequence[Call], payload: bytes, limits: Limits
+    ) -> Collected | None:
+        """Make every call in the kept child; None where there is none, or one of no use."""
+        if self._last is None:
+            return None
+        line, last = self._last
+        if line.served & job.judged or line.channel.output or not last.plain:
+            self.close()
+            return None
+        self._last = None
+        collected = Collected()
+        waiting = _waiting(calls)
+        run = _Run(line, job, limits, {}, time.monotonic() + limits.submission_seconds)
+        if run.answer(waiting, payload, "float64", collected) < len(waiting):
+            return None
+        self.keep(line, job)
+        errors = [answer.error for answer in collected.answers.values()]
+        if collected.greeting is not None:
+            errors.append(collected.greeting.error)
+        # what ran out of memory here might not in a fresh child
+        return None if any(map(_is_for_memory, errors)) else collected
+
+    def keep(self, line: "_Line", job: Job) -> None:
+        """Keep a child that has done a job, in place of another."""
+        self.close()
+        self._last = line, job
+        line.served |= job.earlier.keys() - job.judged
+
+    def close(self) -> None:
+        """End the child."""
+        if self._last is not None:
+            self._last[0].end()
+            self._last = None
+
+
 def collect(
     warm: WarmProcess,
     job: Job,
@@ -72,21 +145,25 @@ def collect(
     dtype: str = "float64",
     *,
     end: float | None = None,
+    kept: Kept | None = None,
 ) -> Collected:
     """Make every call and return one answer for each, whatever the submission does.
 
     `payload` holds the plan's tensors as safetensors bytes. At `end`, in time.monotonic's seconds,
-    all is over: those who make several rounds of calls give one for all of them.
+    all is over: those who make several rounds of calls give one for all of them. A child that is
+    still of use goes to `kept`.
     """
     collected = Collected()
-    waiting = [(call.id, call.target, call.to_json()) for call in calls]
+    waiting = _waiting(calls)
     restarts: Counter[str] = Counter()
     spent: dict[str, float] = {}
     end = time.monotonic() + limits.submission_seconds if end is None else end
     while waiting:
-        run = _Run(warm, job, limits, dtype, payload, spent, end)
-        reached = run.answer(waiting, collected)
+        line = _Line(warm, limits)
+        run = _Run(line, job, limits, spent, end)
+        reached = run.answer(waiting, payload, dtype, collected)
         if reached >= len(waiting):
+            kept.keep(line, job) if kept else line.end()
             break
         failed = waiting[reached][1]
         restarts[failed] += 1
@@ -109,31 +186,55 @@ class Interview:
 
     def __init__(self, warm: WarmProcess, job: Job, limits: Limits) -> None:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
-        self._warm = warm
         self._limits = limits
         self._end = time.monotonic() + limits.submission_seconds
-        self._child = warm.start(limits.model_dump())
-        self._channel = Channel(
-            self._child,
-            payload_cap=int(limits.answer_mib * 2**20),
-            output_cap=limits.output_kib * 1024,
-        )
-        self._channel.send(pack(job.header([], "float64", limits)))
-        parse_greeting(self._channel.receive(self._deadline())[0])
+        self._line = _Line(warm, limits)
+        self._line.channel.send(pack(job.header([], "float64", limits)))
+        parse_greeting(self._line.channel.receive(self._deadline())[0])
 
     def ask(self, call: Call, payload: bytes) -> Answer:
         """Make one call with its tensors; raises Late, Closed or Violation."""
-        self._channel.send(pack(call.to_json(), payload))
-        header, data = self._channel.receive(self._deadline())
+        self._line.channel.send(pack(call.to_json(), payload))
+        header, data = self._line.channel.receive(self._deadline())
         return parse_answer(header, data, call.id)
 
     def close(self) -> None:
         """End the child."""
-        self._channel.close()
-        self._warm.end(self._child, grace=False)
+        self._line.end()
 
     def _deadline(self) -> float:
         return min(time.monotonic() + self._limits.case_seconds, self._end)
+
+
+class _Line:
+    """A child and its channel."""
+
+    def __init__(self, warm: WarmProcess, limits: Limits) -> None:
+        self._warm = warm
+        self.served: set[str] = set()  # stems whose stand-ins the child has had
+        self.child = warm.start(limits.model_dump())
+        self.channel = Channel(
+            self.child,
+            payload_cap=int(limits.answer_mib * 2**20),
+            output_cap=limits.output_kib * 1024,
+        )
+
+    def end(self, *, grace: bool = False) -> Death:
+        """End the child, with `grace` after a moment, and tell how it died."""
+        self.channel.close()
+        return self._warm.end(self.child, grace=grace)
+
+
+def _waiting(calls: Sequence[Call]) -> list[tuple[str, str, dict[str, Any]]]:
+    """What a child is asked for: each call's id, target and description."""
+    return [(call.id, call.target, call.to_json()) for call in calls]
+
+
+def _is_for_memory(error: StudentError | None) -> bool:
+    """Whether something failed for want of memory."""
+    return error is not None and (
+        "MemoryError" in (error.type, *error.bases) or "allocate memory" in error.message
+    )
 
 
 def _signal_name(number: int) -> str:
@@ -157,28 +258,25 @@ def _heard(answer: Answer, call: Mapping[str, Any], job: Job) -> Answer:
 
 @dataclass
 class _Run:
-    """One child's life, seen from the parent."""
+    """A job in one child, seen from the parent."""
 
-    warm: WarmProcess
+    line: _Line
     job: Job
     limits: Limits
-    dtype: str
-    payload: bytes
     spent: dict[str, float]
     end: float
     ending: Answer = field(default_factory=lambda: Answer(AnswerStatus.OK))
 
-    def answer(self, calls: Sequence[tuple[str, str, dict[str, Any]]], collected: Collected) -> int:
-        """Fill in answers and return how many of `calls` were answered."""
-        child = self.warm.start(self.limits.model_dump())
-        channel = Channel(
-            child,
-            payload_cap=int(self.limits.answer_mib * 2**20),
-            output_cap=self.limits.output_kib * 1024,
-        )
-        channel.send(
-            pack(self.job.header([c[2] for c in calls], self.dtype, self.limits), self.payload)
-        )
+    def answer(
+        self,
+        calls: Sequence[tuple[str, str, dict[str, Any]]],
+        payload: bytes,
+        dtype: str,
+        collected: Collected,
+    ) -> int:
+        """Fill in answers and return how many of `calls` were answered: all, or the child ended."""
+        channel = self.line.channel
+        channel.send(pack(self.job.header([c[2] for c in calls], dtype, self.limits), payload))
         done = 0
         problem: Exception | None = None
         try:
@@ -204,11 +302,10 @@ class _Run:
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error
-        channel.close()
+        channel.drain()
         collected.output = (collected.output + channel.output)[: channel.output_cap]
-        death = self.warm.end(child, grace=isinstance(problem, Closed))
         if problem is not None:
-            self.ending = self._explain(problem, death)
+            self.ending = self._explain(problem, self.line.end(grace=isinstance(problem, Closed)))
         return done
 
     def _deadline(self, seconds: float) -> float:

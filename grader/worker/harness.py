@@ -31,7 +31,8 @@ class Session:
         self.dtype = DTYPES[job["dtype"]]
         self.limit = job["message_bytes"]
         torch.set_default_dtype(self.dtype)
-        EarlierExercises(job["earlier"], job["own_earlier"]).install()
+        self.imports = EarlierExercises(job["earlier"], job["own_earlier"])
+        self.imports.install()
         units = job["units"]
         self.labels = frozenset(
             label for group in [units, *job["own_earlier"].values()] for label, _ in group
@@ -39,7 +40,7 @@ class Session:
         module = new_module(job["stem"], units[0][0] if units else job["stem"])
         self.error = run_units(module, units, go_on=job["notebook"])
         self.namespace = module.__dict__
-        cast = {k: v.to(self.dtype) if v.is_floating_point() else v for k, v in tensors.items()}
+        cast = {name: _cast(value, self.dtype) for name, value in tensors.items()}
         self.runner = Runner(
             self.namespace, cast, self.dtype, job["answer_bytes"], mixing=job["mixing"]
         )
@@ -73,6 +74,10 @@ class Session:
             described["device"] = isinstance(error, DeviceMix)
             return {"call": call["id"], "status": "raised", "error": described}, {}
 
+    def close(self) -> None:
+        """Let go of the submission's modules, before another job's come."""
+        self.imports.withdraw(self.job["stem"])
+
 
 def _flush() -> None:
     """Pass on what was printed; the process ends without another chance."""
@@ -82,25 +87,28 @@ def _flush() -> None:
 
 
 def serve(job_fd: int, answer_fd: int) -> None:
-    """Read one job from `job_fd`, answer it on `answer_fd`, and then single calls till the end."""
-    first = wire.read_frame(job_fd)
-    if first is None:
-        return
-    job, payload = first
-    session = Session(job, load(payload) if payload else {})
+    """Read jobs from `job_fd` and answer them on `answer_fd`; single calls may follow a job."""
+    session: Session | None = None
 
     def send(header: dict[str, Any], tensors: Tensors) -> None:
         arrays = {name: value.numpy() for name, value in tensors.items()}  # faster to save
         wire.write_all(answer_fd, wire.pack(header, save(arrays) if arrays else b""))
 
-    send(session.greeting(), {})
-    for call in job["calls"]:
-        send(*session.answer(call))
-    while (more := wire.read_frame(job_fd)) is not None:
-        header, payload = more
-        extra = load(payload) if payload else {}
-        session.runner.tensors.update({k: _cast(v, session.dtype) for k, v in extra.items()})
-        send(*session.answer(header))
+    while (frame := wire.read_frame(job_fd)) is not None:
+        header, payload = frame
+        tensors = load(payload) if payload else {}
+        if session is not None and "action" in header:
+            more = {name: _cast(value, session.dtype) for name, value in tensors.items()}
+            session.runner.tensors.update(more)
+            send(*session.answer(header))
+            continue
+        if session is not None:
+            session.close()
+            session = None  # what it holds makes room
+        session = Session(header, tensors)
+        send(session.greeting(), {})
+        for call in header["calls"]:
+            send(*session.answer(call))
     os.close(answer_fd)
 
 

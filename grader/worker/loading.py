@@ -83,6 +83,15 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Serve imports from now on, before any path is searched."""
         sys.meta_path.insert(0, self)
 
+    def withdraw(self, stem: str) -> None:
+        """Serve no more, and let go of the modules that were, and of the one called `stem`."""
+        sys.meta_path.remove(self)
+        for name in (*self.sources, stem):
+            for module in (name, f"{_PACKAGE}.{name}"):
+                sys.modules.pop(module, None)
+                sys.modules.pop(f"{module}.own", None)
+        sys.modules.pop(_PACKAGE, None)
+
     def find_spec(
         self,
         fullname: str,

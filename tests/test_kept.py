@@ -1,0 +1,275 @@
+"""One child for several exercises: only after code that leaves nothing behind."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from support import SUBMISSIONS, TESTS, assert_full, solution
+
+from grader.course.load import CourseFolder
+from grader.engine import Engine
+from grader.execute.launch import Child, WarmProcess
+from grader.execute.session import Job, Kept, collect
+from grader.grading import Standins
+from grader.key.cache import Keys
+from grader.plain import is_plain
+from grader.plan.records import Call
+from grader.records import ExerciseResult
+from grader.submission import Source, Submission
+
+SERVED = {"exercises", "exercise1", "exercise1_attention"}
+HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+SECOND = solution("exercise2")
+
+
+# ---- what is plain -------------------------------------------------------------------------------
+
+PLAIN = {
+    "a layer": "class A(nn.Module):\n    def __init__(self, k):\n        super().__init__()\n"
+    "        self.linear = nn.Linear(k, k)\n        self._scale: float = k ** -0.5\n",
+    "a parameter set": "class A:\n    def f(self):\n        self.a.weight.data.fill_(1)\n"
+    "        self.a.bias = None\n        self.register_buffer('b', torch.ones(2))\n",
+    "a table": "def f(x):\n    x[:, 0::2] = torch.sin(x[:, 0::2])\n    x.requires_grad_()\n",
+    "an exercise": "from exercise1_attention import attention_weights\nimport exercise1 as one\n",
+    "a script's end": "if __name__ == '__main__':\n    print(torch.randn(2))\n",
+    "a device": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
+}
+NOT_PLAIN = {
+    "a patch": "nn.Linear.forward = None\n",
+    "a patch by another name": "layer = nn.Linear\nlayer.forward = None\n",
+    "a patch in a tuple": "a, F.relu = 1, 2\n",
+    "a patch in a loop": "for torch.exp in [1]:\n    pass\n",
+    "a patch as a context": "with f() as torch.exp:\n    pass\n",
+    "a patch of self's module": "class A:\n    def f(self):\n        self.nn.Linear = 1\n",
+    "a deletion": "del torch.exp\n",
+    "an entry": "nn.__dict__['Linear'] = 1\n",
+    "an entry of what was imported": "from torch import nn as n\nn.names['Linear'] = 1\n",
+    "an entry of a call's": "vars(nn)['Linear'] = 1\n",
+    "an addition": "from exercise1 import names\nnames += [1]\n",
+    "setattr": "setattr(nn, 'Linear', 1)\n",
+    "a name looked up": "f = getattr(torch, 'set_default_device')\n",
+    "text run": "exec('x = 1')\n",
+    "a setting": "torch.set_default_device('meta')\n",
+    "a setting imported": "from torch import set_num_threads as f\n",
+    "a setting of all": "from torch import *\nset_num_threads(3)\n",
+    "determinism": "torch.use_deterministic_algorithms(True)\n",
+    "backends": "torch.backends.mkldnn.enabled = False\n",
+    "backends read": "flags = torch.backends.mkldnn\n",
+    "anomalies": "torch.autograd.set_detect_anomaly(True)\n",
+    "a hook": "nn.modules.module.register_module_forward_hook(print)\n",
+    "a hook imported": "from torch.nn.modules.module import register_module_forward_hook\n",
+    "compiling": "f = torch.jit.script(lambda x: x)\n",
+    "a system module": "import sys\n",
+    "a system module, by from": "from os import path\n",
+    "threads": "from concurrent import futures\n",
+    "warnings": "import warnings\nwarnings.simplefilter('error')\n",
+    "an exercise that nobody serves": "import exercise9\n",
+    "a relative import": "from . import exercise1\n",
+    "hidden parts": "x = torch._C\n",
+    "a context never left": "torch.no_grad().__enter__()\n",
+    "builtins": "__builtins__['print'] = None\n",
+    "classes of classes": "x = ().__class__.__base__.__subclasses__()\n",
+    "numpy's settings": "import numpy as np\nnp.seterr(all='raise')\n",
+    "no Python": "def f(:\n",
+}
+
+
+@pytest.mark.parametrize("text", PLAIN.values(), ids=list(PLAIN))
+def test_what_exercises_need_is_plain(text: str) -> None:
+    assert is_plain([("a.py", HEAD + text)], SERVED)
+
+
+@pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=list(NOT_PLAIN))
+def test_what_could_reach_the_next_exercise_is_not_plain(text: str) -> None:
+    assert not is_plain([("a.py", HEAD), ("b.py", text)], SERVED)
+
+
+@pytest.mark.parametrize("exercise", range(1, 8))
+def test_stubs_and_solutions_are_plain(exercise: int, folder: CourseFolder) -> None:
+    (stub,) = (folder.root / "exercises").glob(f"exercise{exercise}_*.py")
+    stems = {e.stem for e in folder.course.exercises}
+    for text in (stub.read_text(encoding="utf-8"), solution(f"exercise{exercise}")):
+        assert is_plain([("a.py", text)], stems)
+
+
+def test_attacks_on_the_process_are_not_plain() -> None:
+    attacks = [p for p in (TESTS / "attacks").glob("*/*.py") if p.parent.name != "controls"]
+    plain = {p.parent.name[:2] for p in attacks if is_plain([("a.py", p.read_text())], SERVED)}
+    # these only return what is wrong, hang, print, or take memory
+    assert plain <= {"12", "13", "14", "15", "17", "19", "20"}
+    assert len(attacks) > 80
+
+
+# ---- which child serves --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started(warm: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Child]]:
+    """List the children that are started; in the end none of them lives."""
+    begun: list[Child] = []
+    living: list[int] = []
+    start, end = warm.start, warm.end
+
+    def starts(limits: dict[str, object]) -> Child:
+        begun.append(start(limits))
+        living.append(begun[-1].pid)
+        return begun[-1]
+
+    def ends(child: Child, *, grace: bool) -> object:
+        living.remove(child.pid)
+        return end(child, grace=grace)
+
+    monkeypatch.setattr(warm, "start", starts)
+    monkeypatch.setattr(warm, "end", ends)
+    yield begun
+    assert not living
+
+
+@pytest.fixture
+def engine(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Engine:
+    """Grade on the public split; a hang takes a second."""
+    limits = folder.course.limits.model_copy(update={"case_seconds": 1})
+    tight = replace(folder, course=folder.course.model_copy(update={"limits": limits}))
+    return Engine(tight, keys, Standins.of(folder), warm)
+
+
+def handed_in(engine: Engine, texts: Mapping[str, str]) -> Submission:
+    """Return a submission of some texts by exercise."""
+    course = engine.folder.course
+    sources = {e.id: Source(e.file, problem="not handed in") for e in course.exercises}
+    for name, text in texts.items():
+        file = course.exercise(name).file
+        sources[name] = Source(file, units=((file, text),))
+    return Submission(sources)
+
+
+def runs(engine: Engine, **texts: str) -> list[ExerciseResult]:
+    """Grade texts by exercise, one after the other."""
+    chosen = [engine.folder.course.exercise(name) for name in texts]
+    return [run.result for run in engine.runs(chosen, handed_in(engine, texts), quick=True)]
+
+
+def test_plain_exercises_share_a_child(engine: Engine, started: list[Child]) -> None:
+    exercises = engine.folder.course.exercises
+    texts = {e.id: solution(e.id) for e in exercises}
+    wrong = SUBMISSIONS / "keys-from-queries" / engine.folder.course.exercise("exercise3").file
+    submission = handed_in(engine, texts | {"exercise3": wrong.read_text(encoding="utf-8")})
+    together = [run.result for run in engine.runs(exercises, submission, quick=True)]
+    # exercise 7 puts own exercises together, and correct ones were in the first child
+    assert len(started) == 2
+    alone = [engine.run(e, submission, quick=True).result for e in exercises]
+    assert together == alone
+    assert len(started) == 2 + len(exercises) + 1
+
+
+BEHIND = {
+    "a patch": "\nsetattr(torch.nn, 'Linear', None)\n",
+    "a setting": "\ntorch.set_default_device('meta')\n",
+    "printing": "\nprint('hello')\n",
+    "a hang": "\ndef self_attention(x):\n    while True:\n        pass\n",
+    "a thread": "\nimport threading\nthreading.Thread(target=threading.Event().wait).start()\n",
+}
+
+
+@pytest.mark.parametrize("more", BEHIND.values(), ids=list(BEHIND))
+def test_what_one_exercise_leaves_does_not_reach_the_next(
+    more: str, engine: Engine, started: list[Child]
+) -> None:
+    first, second = runs(engine, exercise1=solution("exercise1") + more, exercise2=SECOND)
+    assert first.exercise == "exercise1"
+    assert_full(second)
+    assert len(started) >= 2
+
+
+def test_a_crash_in_a_used_child_is_as_in_a_fresh_one(engine: Engine) -> None:
+    crash = "\nclass QKVProjection(QKVProjection):\n    def forward(self, x):\n"
+    crash += "        if x.size(0) == 1:\n            import os\n            os._exit(3)\n"
+    crash += "        return super().forward(x)\n"
+    _, second = runs(engine, exercise1=solution("exercise1"), exercise2=SECOND + crash)
+    (alone,) = runs(engine, exercise2=SECOND + crash)
+    assert second == alone
+    assert "without an answer" in " ".join(check.message for check in second.checks)
+
+
+# ---- stand-ins -----------------------------------------------------------------------------------
+
+_CALL = Call("1", "found", "function", "case", "forward", [], {}, [], ["output"])
+_FOUND = """
+import torch
+def found():
+    import gc
+    made = [f for f in gc.get_objects() if getattr(f, "__name__", "") == "correct"]
+    return torch.tensor(float(len(made)))
+"""
+
+
+def _job(stem: str, text: str, earlier: dict[str, str], *, own: bool = False) -> Job:
+    units = {name: [(f"stand-in {name}", served)] for name, served in earlier.items()}
+    return Job(stem, [(f"{stem}.py", text)], False, units, units if own else {}, [])
+
+
+@pytest.mark.parametrize("where", ["class Held:\n    table", "def found():\n    return"])
+def test_what_has_no_room_in_a_used_child_gets_a_fresh_one(
+    where: str, warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    most = 2**17 * folder.course.limits.data_mib * 2 // 3
+    take = f"torch.zeros({most}, dtype=torch.float64)"
+    holds = _job("exercise1", f"import torch\nclass Held:\n    table = {take}\n", {})
+    takes = _job("exercise2", f"import torch\n{where} {'= ' * ('Held' in where)}{take}\n", {})
+    kept, limits = Kept(), folder.course.limits
+    first = collect(warm, holds, [_CALL], b"", limits, kept=kept)
+    assert first.greeting is not None
+    assert first.greeting.error is None
+    assert kept.collect(takes, [_CALL], b"", limits) is None
+    fresh = collect(warm, takes, [_CALL], b"", limits)
+    kept.close()
+    assert fresh.greeting is not None
+    assert fresh.greeting.error is None
+    assert len(started) == 2
+
+
+def test_what_is_to_be_shown_meets_no_standin(
+    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    limits = folder.course.limits
+    correct = {"exercise1": "def correct(): pass\n"}
+    using = _job("exercise2", "import exercise1\n", correct)
+
+    def ask(job: Job, *, fresh: bool) -> float:
+        kept = Kept()
+        collect(warm, using, [_CALL], b"", limits, kept=kept)
+        found = kept.collect(job, [_CALL], b"", limits)
+        assert (found is None) == fresh
+        found = found or collect(warm, job, [_CALL], b"", limits, kept=kept)
+        kept.close()
+        return float(found.answers["1"].tensors["output/output"].sum())
+
+    # one that comes later may know exercise 1; the exercise itself, and what builds on it, may not
+    assert ask(_job("exercise3", _FOUND, {}), fresh=False) == 1
+    assert ask(_job("exercise1", _FOUND, {}), fresh=True) == 0
+    own = {"exercise1": "def mine(): pass\n"}
+    assert ask(_job("exercise4", _FOUND, own, own=True), fresh=True) == 0
+    assert len(started) == 5
+
+
+def test_a_later_job_finds_its_own_imports(
+    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    text = "import torch, exercise1\nfrom exercises.exercise1 import value\n"
+    text += "def found():\n    return torch.tensor(float(value + exercise1.value))\n"
+    kept, limits = Kept(), folder.course.limits
+    one = _job("exercise2", text, {"exercise1": "value = 1\n"})
+    two = _job("exercise3", text, {"exercise1": "value = 2\n"})
+    none = _job("exercise4", text, {})
+    first = collect(warm, one, [_CALL], b"", limits, kept=kept)
+    second = kept.collect(two, [_CALL], b"", limits)
+    third = kept.collect(none, [_CALL], b"", limits)
+    kept.close()
+    assert second is not None
+    assert third is not None
+    values = [c.answers["1"].tensors["output/output"] for c in (first, second)]
+    assert [value.sum() for value in values] == [2, 4]
+    assert third.greeting is not None
+    assert third.greeting.error is not None
+    assert third.greeting.error.type == "ModuleNotFoundError"
+    assert len(started) == 1
