@@ -27,13 +27,10 @@ def run_bare(engine: Engine, exercise: Exercise, submission: Submission) -> int:
     for kind in job_kinds(key):
         calls = [call.to_json() for call in key.plan.calls if call.earlier == kind]
         job = job_of(engine.folder, exercise, kind, engine.standins, submission)
-        finders, modules = list(sys.meta_path), set(sys.modules)
-        session = Session(job.header(calls, "float64", course.limits), load(key.payload))
+        header = {**job.header("float64", course.limits), "calls": calls}
+        session = Session(header, load(key.payload))
         made += sum(bool(session.answer(call)) for call in calls)
-        sys.meta_path[:] = finders
-        for name in set(sys.modules) - modules:
-            if name.startswith("exercise"):
-                del sys.modules[name]
+        session.close()
     return made
 
 

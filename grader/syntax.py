@@ -2,12 +2,14 @@
 
 import ast
 import warnings
+from functools import lru_cache
 
 _PARSED = 1 << 15  # characters; the longest exercise has 8,000
 
 
+@lru_cache(maxsize=64)  # several rules look at one exercise
 def parse(text: str) -> ast.Module | None:
-    """Return a submission's text as a tree, None where it has none or is too long for it.
+    """Return a submission's text as a tree to read, None where it has none or is too long for it.
 
     Some texts of 2 MiB would hold the parser up for minutes.
     """

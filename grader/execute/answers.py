@@ -15,7 +15,9 @@ from grader.worker.wire import Violation
 Short = Annotated[str, StringConstraints(max_length=400)]
 Text = Annotated[str, StringConstraints(max_length=1 << 16)]
 Shape = Annotated[list[Annotated[int, Field(ge=0, le=1 << 62)]], Field(max_length=16)]
-_DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+_DTYPES = frozenset(map(np.dtype, (
+    "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
+)))  # fmt: skip
 _NAMES_CAP = 1 << 16  # bytes of names and shapes before the numbers: 50,000 tensors take seconds
 _NAMES_LENGTH = 8  # bytes that tell how long those are
 
@@ -78,17 +80,17 @@ class Info(_Claim):
 
     returned: Short | None = None  # the container's type where several values were due
     count: int = Field(default=1, ge=0, le=1 << 30)
-    parts: list[Part] = Field(default=[], max_length=8)
+    parts: list[Part] = Field(default_factory=list, max_length=8)
     registered: int | None = Field(default=None, ge=0, le=1 << 60)
-    names: list[tuple[Short, Shape]] = Field(default=[], max_length=64)
-    loose: list[tuple[Short, Short]] = Field(default=[], max_length=64)
+    names: list[tuple[Short, Shape]] = Field(default_factory=list, max_length=64)
+    loose: list[tuple[Short, Short]] = Field(default_factory=list, max_length=64)
     given: int = Field(default=0, ge=0, le=1 << 30)
     mixes: int = Field(default=0, ge=0, le=12)  # other orders of a fused layer's rows
-    forbidden: list[Short] = Field(default=[], max_length=64)
-    modules: list[Short] = Field(default=[], max_length=64)
-    untrained: list[Untrained] = Field(default=[], max_length=64)
-    sought: list[tuple[Short, Shape]] = Field(default=[], max_length=256)
-    present: list[tuple[Short, Shape]] = Field(default=[], max_length=64)
+    forbidden: list[Short] = Field(default_factory=list, max_length=64)
+    modules: list[Short] = Field(default_factory=list, max_length=64)
+    untrained: list[Untrained] = Field(default_factory=list, max_length=64)
+    sought: list[tuple[Short, Shape]] = Field(default_factory=list, max_length=256)
+    present: list[tuple[Short, Shape]] = Field(default_factory=list, max_length=64)
 
 
 class _Header(_Claim):
@@ -151,7 +153,7 @@ def load_tensors(payload: bytes) -> dict[str, Array]:
     except Exception as error:  # noqa: BLE001 - hostile bytes; the library raises several kinds
         raise Violation(f"tensors that cannot be read ({type(error).__name__})") from None
     for array in arrays.values():
-        if array.dtype.name not in _DTYPES:
+        if array.dtype not in _DTYPES:
             raise Violation("a tensor of a dtype that nobody asked for")
     # in one order: the library's own changes from run to run
     return {name: _plain(arrays[name]) for name in sorted(arrays)}

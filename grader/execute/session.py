@@ -63,8 +63,8 @@ class Job:
         groups = [self.units, *self.own_earlier.values()]
         return all(is_plain(units, served) for units in groups)
 
-    def header(self, calls: Sequence[dict[str, Any]], dtype: str, limits: Limits) -> dict[str, Any]:
-        """Return the frame that begins a child's life."""
+    def header(self, dtype: str, limits: Limits) -> dict[str, Any]:
+        """Return the frame that begins it, but for its calls."""
         return {
             "stem": self.stem,
             "units": list(self.units),
@@ -73,7 +73,6 @@ class Job:
             "own_earlier": dict(self.own_earlier),
             "forbids": list(self.forbids),
             "mixing": self.mixing,
-            "calls": list(calls),
             "dtype": dtype,
             "message_bytes": limits.message_kib * 1024 // 4,  # characters, of up to 4 bytes
             "answer_bytes": int(limits.answer_mib * 2**20 * 0.9),
@@ -112,9 +111,8 @@ class Kept:
             return None
         self._last = None
         collected = Collected()
-        waiting = _waiting(calls)
         run = _Run(line, job, limits, {}, time.monotonic() + limits.submission_seconds)
-        if run.answer(waiting, payload, "float64", collected) < len(waiting):
+        if run.answer(calls, payload, "float64", collected) < len(calls):
             return None
         self.keep(line, job)
         errors = [answer.error for answer in collected.answers.values()]
@@ -154,7 +152,7 @@ def collect(
     still of use goes to `kept`.
     """
     collected = Collected()
-    waiting = _waiting(calls)
+    waiting = list(calls)
     restarts: Counter[str] = Counter()
     spent: dict[str, float] = {}
     end = time.monotonic() + limits.submission_seconds if end is None else end
@@ -165,19 +163,19 @@ def collect(
         if reached >= len(waiting):
             kept.keep(line, job) if kept else line.end()
             break
-        failed = waiting[reached][1]
+        failed = waiting[reached].target
         restarts[failed] += 1
         answer = run.ending
-        collected.answers[waiting[reached][0]] = answer
+        collected.answers[waiting[reached].id] = answer
         waiting = waiting[reached + 1 :]
         if collected.greeting is None or time.monotonic() > end:
             given_up = waiting
         elif restarts[failed] > limits.restarts or spent.get(failed, 0.0) > limits.target_seconds:
-            given_up = [w for w in waiting if w[1] == failed]
+            given_up = [call for call in waiting if call.target == failed]
         else:
             given_up = []
-        collected.answers |= {call_id: answer for call_id, _, _ in given_up}
-        waiting = [w for w in waiting if w not in given_up]
+        collected.answers |= {call.id: answer for call in given_up}
+        waiting = [call for call in waiting if call.id not in collected.answers]
     return collected
 
 
@@ -189,7 +187,7 @@ class Interview:
         self._limits = limits
         self._end = time.monotonic() + limits.submission_seconds
         self._line = _Line(warm, limits)
-        self._line.channel.send(pack(job.header([], "float64", limits)))
+        self._line.channel.send(pack(job.header("float64", limits), calls=[]))
         parse_greeting(self._line.channel.receive(self._deadline())[0])
 
     def ask(self, call: Call, payload: bytes) -> Answer:
@@ -225,11 +223,6 @@ class _Line:
         return self._warm.end(self.child, grace=grace)
 
 
-def _waiting(calls: Sequence[Call]) -> list[tuple[str, str, dict[str, Any]]]:
-    """What a child is asked for: each call's id, target and description."""
-    return [(call.id, call.target, call.to_json()) for call in calls]
-
-
 def _is_for_memory(error: StudentError | None) -> bool:
     """Whether something failed for want of memory."""
     return error is not None and (
@@ -242,14 +235,15 @@ def _signal_name(number: int) -> str:
     return named.get(number, f"signal {number}")  # those for real time have no names
 
 
-def _heard(answer: Answer, call: Mapping[str, Any], job: Job) -> Answer:
+def _heard(answer: Answer, call: Call, job: Job) -> Answer:
     """Hold an answer's words to what the parent knows; raises Violation.
 
     A child has inputs, and whatever it says freely could carry them.
     """
-    roles = {(role["name"], tuple(role["shape"])) for role in call["roles"]}
-    if not {(name, tuple(shape)) for name, shape in answer.info.sought} <= roles:
-        raise Violation("parameters sought that nobody asked for")
+    if answer.info.sought:
+        roles = {(role["name"], tuple(role["shape"])) for role in call.roles}
+        if not {(name, tuple(shape)) for name, shape in answer.info.sought} <= roles:
+            raise Violation("parameters sought that nobody asked for")
     if answer.error is None:
         return answer
     frames = [f for f in answer.error.frames if 0 < f.line <= job.lines.get(f.label, 0)]
@@ -269,36 +263,36 @@ class _Run:
 
     def answer(
         self,
-        calls: Sequence[tuple[str, str, dict[str, Any]]],
+        calls: Sequence[Call],
         payload: bytes,
         dtype: str,
         collected: Collected,
     ) -> int:
         """Fill in answers and return how many of `calls` were answered: all, or the child ended."""
         channel = self.line.channel
-        channel.send(pack(self.job.header([c[2] for c in calls], dtype, self.limits), payload))
+        header = self.job.header(dtype, self.limits)
+        channel.send(pack(header, payload, [call.text for call in calls]))
         done = 0
         problem: Exception | None = None
         try:
             header, _ = channel.receive(self._deadline(self.limits.case_seconds))
             collected.greeting = parse_greeting(header)
             room = _TOGETHER * channel.payload_cap
-            for call_id, target, call in calls:
+            for call in calls:
                 begun = time.monotonic()
                 try:
-                    left = self.limits.target_seconds - self.spent.get(target, 0.0)
+                    left = self.limits.target_seconds - self.spent.get(call.target, 0.0)
                     header, data = channel.receive(
                         self._deadline(min(self.limits.case_seconds, left))
                     )
                 finally:
                     used = time.monotonic() - begun
-                    self.spent[target] = self.spent.get(target, 0.0) + used
+                    self.spent[call.target] = self.spent.get(call.target, 0.0) + used
                 room -= len(data)
                 if room < 0:
                     raise Violation("answers larger than asked for")
-                collected.answers[call_id] = _heard(
-                    parse_answer(header, data, call_id), call, self.job
-                )
+                answer = parse_answer(header, data, call.id)
+                collected.answers[call.id] = _heard(answer, call, self.job)
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error

@@ -1,7 +1,9 @@
 """The records of a plan: roles, cases, calls. Plain data that can be shipped."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import NDArray
@@ -71,7 +73,12 @@ class Call:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data that json can write; it shares the call's lists and dicts."""
-        return dict(vars(self))
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def text(self) -> str:
+        """`to_json`'s data as JSON; a class asks for it again and again."""
+        return json.dumps(self.to_json(), allow_nan=False, separators=(",", ":"))
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> "Call":

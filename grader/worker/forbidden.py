@@ -13,13 +13,15 @@ class Watch(TorchFunctionMode):
 
     def __init__(self, forbidden: dict[str, Any]) -> None:
         super().__init__()
-        self.forbidden = forbidden
+        self.names: dict[int, list[str]] = {}  # by the function's id
+        for name, one in forbidden.items():
+            self.names.setdefault(id(one), []).append(name)
         self.seen: set[str] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for name, one in self.forbidden.items():
-            if func is one and not in_standin(sys._getframe(1)):
-                self.seen.add(name)
+        names = self.names.get(id(func))
+        if names and not in_standin(sys._getframe(1)):
+            self.seen.update(names)
         return func(*args, **(kwargs or {}))
 
 

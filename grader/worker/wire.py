@@ -8,6 +8,7 @@ Only plain data crosses; the reader checks both lengths against its caps before 
 import json
 import os
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 PREFIX = struct.Struct("<II")
@@ -17,10 +18,13 @@ class Violation(Exception):
     """The other side sent what no honest harness sends."""
 
 
-def pack(header: dict[str, Any], payload: bytes = b"") -> bytes:
-    """Return one frame."""
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
-    return PREFIX.pack(len(text), len(payload)) + text + payload
+def pack(header: dict[str, Any], payload: bytes = b"", calls: Sequence[str] | None = None) -> bytes:
+    """Return one frame; `calls`, each JSON already, join the header as a list."""
+    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
+    if calls is not None:
+        text = f'{text[:-1]},"calls":[{",".join(calls)}]}}'
+    data = text.encode()
+    return PREFIX.pack(len(data), len(payload)) + data + payload
 
 
 def parse_header(text: bytes) -> dict[str, Any]:
