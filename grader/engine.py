@@ -27,33 +27,43 @@ class Engine:
     standins: Standins
     warm: WarmProcess
 
-    def run(self, exercise: Exercise, submission: Submission, *, quick: bool = False) -> Run:
+    def run(
+        self,
+        exercise: Exercise,
+        submission: Submission,
+        *,
+        quick: bool = False,
+        kept: Kept | None = None,
+    ) -> Run:
         """Grade one exercise, and keep the answers behind the result.
 
         `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
+        `kept` is for those who go on with other exercises of the same submission.
         """
-        return next(self.runs([exercise], submission, quick=quick))
+        if kept is None:
+            with Kept() as mine:
+                return self.run(exercise, submission, quick=quick, kept=mine)
+        pairs = partial(self.keys.pairs, exercise.id)
+        key = self.keys.keys[exercise.id]
+        return run_exercise(
+            self.folder,
+            exercise,
+            key,
+            self.standins,
+            submission,
+            self.warm,
+            pairs,
+            kept,
+            quick=quick,
+        )
 
     def runs(
         self, exercises: Iterable[Exercise], submission: Submission, *, quick: bool = False
     ) -> Iterator[Run]:
         """Grade some exercises of one submission, one after the other; see `run`."""
-        kept = Kept()
-        try:
+        with Kept() as kept:
             for exercise in exercises:
-                yield run_exercise(
-                    self.folder,
-                    exercise,
-                    self.keys.keys[exercise.id],
-                    self.standins,
-                    submission,
-                    self.warm,
-                    partial(self.keys.pairs, exercise.id),
-                    kept,
-                    quick=quick,
-                )
-        finally:
-            kept.close()
+                yield self.run(exercise, submission, quick=quick, kept=kept)
 
     def document(
         self,

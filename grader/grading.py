@@ -16,14 +16,13 @@ from grader.compare.retry import agrees, calls_to_mix, calls_to_retry
 from grader.compare.signature import Suspects
 from grader.compare.steps import find_progress
 from grader.course.load import CourseFolder
-from grader.course.models import Course, Exercise
+from grader.course.models import Course, Exercise, Limits
 from grader.execute.answers import Answer
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, Kept, Units, collect
 from grader.key.store import AnswerKey
 from grader.plan.records import PUBLIC, Call
 from grader.records import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-from grader.shrink import shrunk
 from grader.submission import Source, Submission
 from grader.worker.loading import STANDIN_LABEL
 
@@ -79,18 +78,12 @@ def run_exercise(
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    limits = folder.course.limits
     forbidden = find_forbidden(source, exercise.forbids)
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    tried = {k: kept.collect(job, _calls(key, k), key.payload, limits) for k, job in jobs.items()}
-    end = time.monotonic() + limits.submission_seconds  # what was tried in vain takes none of it
+    firsts, end = _collect(warm, jobs, key, folder.course.limits, kept)
     runs: dict[str, tuple[Collected, Collected]] = {}
     for kind, job in jobs.items():
-        calls = _calls(key, kind)
-        first = tried[kind] or collect(
-            warm, job, calls, key.payload, limits, "float64", end=end, kept=kept
-        )
-        jobs[kind], runs[kind] = _again(warm, job, key, folder, kind, first, end)
+        jobs[kind], runs[kind] = _again(warm, job, key, folder, kind, firsts[kind], end)
     answers = {k: a for first, _ in runs.values() for k, a in first.answers.items()}
     answers32 = {k: a for _, again in runs.values() for k, a in again.answers.items()}
     judged = []
@@ -128,6 +121,8 @@ def _judge(
 ) -> _Judged:
     results = check_target(evidence)
     if not quick:
+        from grader.shrink import shrunk  # Hypothesis, which a class does not need
+
         results = [shrunk(evidence, r, warm, job) for r in results]
     found = diagnose(evidence, results, evidence.key.suspects, pairs)
     checks = point_to_hint(results) if found else results
@@ -168,6 +163,22 @@ def job_of(
 
 def _calls(key: AnswerKey, kind: str) -> list[Call]:
     return [call for call in key.plan.calls if call.earlier == kind]
+
+
+def _collect(
+    warm: WarmProcess, jobs: Mapping[str, Job], key: AnswerKey, limits: Limits, kept: Kept
+) -> tuple[dict[str, Collected], float]:
+    """Make every call, by kind; tells, too, when all that follows has to end."""
+    begun = time.monotonic()
+    tried = {k: kept.collect(job, _calls(key, k), key.payload, limits) for k, job in jobs.items()}
+    if not any(tried.values()):
+        begun = time.monotonic()  # what was tried in vain costs no time
+    end = begun + limits.submission_seconds
+    return {
+        kind: tried[kind]
+        or collect(warm, job, _calls(key, kind), key.payload, limits, end=end, kept=kept)
+        for kind, job in jobs.items()
+    }, end
 
 
 def _again(

@@ -236,12 +236,11 @@ def test_what_is_to_be_shown_meets_no_standin(
     using = _job("exercise2", "import exercise1\n", correct)
 
     def ask(job: Job, *, fresh: bool) -> float:
-        kept = Kept()
-        collect(warm, using, [_CALL], b"", limits, kept=kept)
-        found = kept.collect(job, [_CALL], b"", limits)
-        assert (found is None) == fresh
-        found = found or collect(warm, job, [_CALL], b"", limits, kept=kept)
-        kept.close()
+        with Kept() as kept:
+            collect(warm, using, [_CALL], b"", limits, kept=kept)
+            found = kept.collect(job, [_CALL], b"", limits)
+            assert (found is None) == fresh
+            found = found or collect(warm, job, [_CALL], b"", limits, kept=kept)
         return float(found.answers["1"].tensors["output/output"].sum())
 
     # one that comes later may know exercise 1; the exercise itself, and what builds on it, may not

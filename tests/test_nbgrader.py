@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import math
 import sqlite3
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import nbformat
 import nbgrader_class as made
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import determine_grade
@@ -92,6 +93,7 @@ def test_other_cells_are_no_test_cells_of_ours(source: str) -> None:
 
 
 @given(st.floats(), st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e6))
+@example(math.inf, 0.0)
 def test_points_are_never_outside_what_the_cell_is_worth(score: float, worth: float) -> None:
     given_points = kind_score(result(score), Cell("exercise1", Kind.NUMERIC, worth)).score
     cell = nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade": True, "points": worth}})

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, TESTS, assert_full, content_hash
 
-from grader import grading
+from grader import shrink
 from grader.course.load import CourseFolder
 from grader.engine import Engine
 from grader.execute.isolation import Level, probe
@@ -142,7 +142,7 @@ def team(folder: CourseFolder, keys: Keys, scene: dict[str, str]) -> Iterator["T
     made = Team(tight, replace(keys, pairs=lambda _: {}), scene, {}, {})
     with pytest.MonkeyPatch.context() as patch:
         # the smallest input that shows a failure takes seconds, and is no part of a score
-        patch.setattr(grading, "shrunk", lambda *given: given[1])
+        patch.setattr(shrink, "shrunk", lambda *given: given[1])
         yield made
     for warm in made.started.values():
         warm.close()

@@ -99,6 +99,12 @@ class Kept:
     def __init__(self) -> None:
         self._last: tuple[_Line, Job] | None = None
 
+    def __enter__(self) -> "Kept":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def collect(
         self, job: Job, calls: Sequence[Call], payload: bytes, limits: Limits
     ) -> Collected | None:

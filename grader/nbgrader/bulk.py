@@ -91,7 +91,9 @@ class StudentGrader:
 
     def grade(self, handin: Handin) -> GradedHandin:
         """Grade every notebook of the assignment; damage costs at most the damaged notebook."""
-        return GradedHandin(handin, tuple(self._notebook(handin, n) for n in sorted(self._sheets)))
+        with self._grader.one_submission():
+            notebooks = tuple(self._notebook(handin, name) for name in sorted(self._sheets))
+        return GradedHandin(handin, notebooks)
 
     def _notebook(self, handin: Handin, name: str) -> GradedNotebook:
         exercise = exercise_of(name, self._grader.engine.folder)

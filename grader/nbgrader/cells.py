@@ -103,9 +103,9 @@ def kind_score(result: ExerciseResult, test: TestCell) -> CellScore:
     possible = sum(c.max_score for c in checks)
     worth = round(possible, 6) if test.points is None else max(test.points, 0.0)
     share = sum(c.score for c in checks) / possible if possible > 0 else 0.0
-    score = round(worth * share, 4) if share > 0 else 0.0  # NaN is not above 0
+    score = round(worth * min(share, 1.0), 4) if share > 0 else 0.0  # NaN is not above 0
     status = Status.worst(c.status for c in checks)
-    return CellScore(test.kind, min(max(score, 0.0), worth), worth, status, checks)
+    return CellScore(test.kind, min(score, worth), worth, status, checks)
 
 
 def marks(cell: Mapping[str, Any]) -> Mapping[str, Any]:

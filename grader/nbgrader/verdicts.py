@@ -3,12 +3,14 @@
 The kernel, the executor and the bulk command share it, so they cannot differ.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 from grader.course.models import Exercise
 from grader.engine import Engine
+from grader.execute.session import Kept
 from grader.exhibits import Exhibit, exhibits_of
 from grader.grading import Run
 from grader.nbgrader.cells import TestCell, Unit, kind_score
@@ -48,6 +50,17 @@ class NotebookGrader:
         """`engine` stays the caller's, who closes what is behind it."""
         self.engine = engine
         self._last: tuple[object, Graded] | None = None
+        self._kept: Kept | None = None
+
+    @contextmanager
+    def one_submission(self) -> Iterator[None]:
+        """Say that all notebooks until its end are of one submission."""
+        with Kept() as kept:
+            self._kept = kept
+            try:
+                yield
+            finally:
+                self._kept = None
 
     def grade(
         self, exercise: Exercise, units: tuple[Unit, ...], beside: Mapping[str, Source]
@@ -64,7 +77,7 @@ class NotebookGrader:
         asked = (exercise.id, units, _read(exercise, sources, self.engine))
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
-            run = self.engine.run(exercise, submission, quick=True)
+            run = self.engine.run(exercise, submission, quick=True, kept=self._kept)
             self._last = (asked, Graded(exercise, run, submission, self.engine))
         return self._last[1]
 
