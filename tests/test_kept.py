@@ -9,9 +9,9 @@ from support import SUBMISSIONS, TESTS, assert_full, solution
 
 from grader.course.load import CourseFolder
 from grader.engine import Engine
-from grader.execute.channel import Channel
+from grader.execute.channel import Channel, Closed
 from grader.execute.launch import Child, WarmProcess
-from grader.execute.session import Job, Kept, collect
+from grader.execute.session import Interview, Job, Kept, collect
 from grader.grading import Standins
 from grader.key.cache import Keys
 from grader.plain import is_plain
@@ -224,6 +224,32 @@ def test_a_child_s_chance_is_seeded(engine: Engine) -> None:
     first, again = (runs(engine, exercise2=SECOND + asked)[0].output for _ in range(2))
     assert first == again
     assert first.endswith(" 0")
+
+
+def test_an_interrupted_exercise_leaves_no_child(
+    engine: Engine, started: list[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"exercise1": solution("exercise1"), "exercise2": SECOND}
+    chosen = [engine.folder.course.exercise(name) for name in texts]
+    graded = engine.runs(chosen, handed_in(engine, texts), quick=True)
+    next(graded)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Channel, "receive", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        next(graded)
+    assert len(started) == 1
+
+
+def test_an_interview_that_does_not_begin_leaves_no_child(
+    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    leaves = _job("exercise1", "import os\nos._exit(3)\n", {})
+    with pytest.raises(Closed):
+        Interview(warm, leaves, folder.course.limits)
+    assert len(started) == 1
 
 
 # ---- stand-ins -----------------------------------------------------------------------------------

@@ -188,8 +188,12 @@ class Interview:
         self._limits = limits
         self._end = time.monotonic() + limits.submission_seconds
         self._line = _Line(warm, limits)
-        self._line.channel.send(pack(job.header("float64", limits), calls=[]))
-        parse_greeting(self._line.channel.receive(self._deadline())[0])
+        try:
+            self._line.channel.send(pack(job.header("float64", limits), calls=[]))
+            parse_greeting(self._line.channel.receive(self._deadline())[0])
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, call: Call, payload: bytes) -> Answer:
         """Make one call with its tensors; raises Late, Closed or Violation."""
@@ -297,6 +301,9 @@ class _Run:
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error
+        except BaseException:  # an interrupt: nobody else knows of the child
+            self.line.end()
+            raise
         channel.drain()
         collected.output = (collected.output + channel.output)[: channel.output_cap]
         if problem is not None:
