@@ -229,9 +229,10 @@ class _Line:
 
 
 def _is_for_memory(error: StudentError | None) -> bool:
-    """Whether something failed for want of memory."""
+    """Whether something failed for want of memory, as far as its words tell."""
     return error is not None and (
-        "MemoryError" in (error.type, *error.bases) or "memory" in error.message
+        "MemoryError" in (error.type, *error.bases)
+        or any(word in error.message for word in ("memory", "bad_alloc"))
     )
 
 
