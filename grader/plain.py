@@ -6,7 +6,9 @@ harmless; whatever else a submission does costs it nothing but a process of its 
 
 import ast
 import builtins
-from collections.abc import Collection, Iterable
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from grader.syntax import parse
 
@@ -27,19 +29,26 @@ _BUILTINS = frozenset({
     "reversed", "round", "set", "slice", "sorted", "staticmethod", "str", "sum", "super",
     "tuple", "type", "zip", "__name__",
 })  # fmt: skip
-_OTHER_BUILTINS = frozenset(dir(builtins)) - _BUILTINS | {"__builtins__"}
+# __del__ runs whenever its object goes, with the next exercise perhaps
+_OTHER_NAMES = frozenset(dir(builtins)) - _BUILTINS | {"__builtins__", "__del__"}
 _DUNDERS = frozenset({"__init__", "__name__", "__call__", "__class__", "__version__", "__file__"})
 _OWN = frozenset({"bias", "data", "eps", "grad", "p", "requires_grad", "training", "weight"})
-_SETTERS = ("set_", "use_", "register")
-# parts of torch and numpy that hold settings, or lead to such
+_SETTERS = ("set_", "use_", "register", "Disable", "Exclude")
+# parts of torch, numpy and Python that hold settings, or lead to such
 _REACHING = frozenset({
-    "_C", "accelerator", "autograd", "backends", "classes", "compile", "compiler",
-    "distributed", "dynamo", "export", "func", "futures", "fx", "hub", "jit", "library",
-    "load", "lib", "ctypeslib", "monitor", "multiprocessing", "ops", "overrides",
-    "package", "profiler", "random", "save", "serialization", "seterr", "seterrcall",
-    "setbufsize", "storage", "testing", "utils", "version",
+    "_C", "accelerator", "attrgetter", "autograd", "backends", "bltns", "classes", "compile",
+    "compiler", "ctypeslib", "delitem", "dispatch_table", "distributed", "dynamo", "export",
+    "f2py", "func", "futures", "fx", "get_type_hints", "hub", "init_num_threads", "jit",
+    "library", "load", "lib", "methodcaller", "monitor", "ops", "overrides", "package",
+    "profiler", "save", "serialization", "seterr", "seterrcall", "setbufsize", "setitem",
+    "storage", "testing", "update_wrapper", "utils", "version",
 })  # fmt: skip
-_LOOKED_AT = (ast.Name, ast.Attribute, ast.Subscript, ast.AugAssign, ast.Import, ast.ImportFrom)
+# torch.sys is sys; some names mean something else there
+_STDLIB = sys.stdlib_module_names - _MODULES - {"array", "chunk", "select", "trace"}
+_LOOKED_AT = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.AugAssign, ast.Import, ast.ImportFrom,
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.With, ast.Try, ast.TryStar,
+)  # fmt: skip
 
 
 def is_plain(units: Units, served: Collection[str]) -> bool:
@@ -49,23 +58,33 @@ def is_plain(units: Units, served: Collection[str]) -> bool:
     of `self` alone, and names nothing that changes settings. Only text is looked at: code
     that hides what it does can pass, and then changes a process that serves its own submission.
     """
+    imported = _imports(tuple(text for _, text in units))
+    return imported is not None and imported <= _MODULES.union(served)
+
+
+@lru_cache(maxsize=64)  # a later exercise asks again for those that it imports
+def _imports(texts: Sequence[str]) -> frozenset[str] | None:
+    """Return the modules that some harmless texts import, None where one is not harmless."""
     nodes: list[ast.AST] = []
-    for _, text in units:
+    for text in texts:
         tree = parse(text)
         if tree is None:
-            return False
+            return None
         nodes += ast.walk(tree)
     found = [node for node in nodes if isinstance(node, _LOOKED_AT)]
-    imports = [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = {(a.asname or a.name).partition(".")[0] for node in imports for a in node.names}
-    known = _MODULES.union(served)
-    return all(_is_harmless(node, names, known) for node in found)
+    whole = [alias for node in found if isinstance(node, ast.Import) for alias in node.names]
+    partly = [node for node in found if isinstance(node, ast.ImportFrom)]
+    imported = [*whole, *(alias for node in partly for alias in node.names)]
+    names = {(alias.asname or alias.name).partition(".")[0] for alias in imported}
+    if not all(_is_harmless(node, names) for node in found):
+        return None
+    return frozenset([*(alias.name for alias in whole), *(n.module or "" for n in partly)])
 
 
-def _is_harmless(node: ast.AST, imported: Collection[str], known: Collection[str]) -> bool:
+def _is_harmless(node: ast.AST, imported: Collection[str]) -> bool:
     match node:
         case ast.Name(id=name):
-            return not (name in _OTHER_BUILTINS or _is_setting(name))
+            return not (name in _OTHER_NAMES or _is_setting(name))
         case ast.Attribute(attr=name, ctx=ast.Load()):
             return _is_readable(node, name)
         case ast.Attribute():
@@ -74,16 +93,26 @@ def _is_harmless(node: ast.AST, imported: Collection[str], known: Collection[str
             return _root(node) not in ("", *imported)
         case ast.AugAssign(target=ast.Name(id=name)):
             return name not in imported
-        case ast.Import(names=names):
-            return all(alias.name in known for alias in names)
         case ast.ImportFrom(module=module, names=names):
-            settings = any(_is_setting(a.name) or a.name in _REACHING for a in names)
-            return module in known and not settings
+            hidden = ("_", "*") if module in _MODULES else ()
+            return not any(_leads_on(a.name) or a.name.startswith(hidden) for a in names)
+        case ast.With() | ast.Try() | ast.TryStar():
+            # what waits in here for its next value goes on whenever it is thrown away
+            return not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(node))
+        case ast.FunctionDef(name=name):
+            return name not in _OTHER_NAMES
+        case ast.AsyncFunctionDef():
+            return False
     return True
 
 
 def _is_setting(name: str) -> bool:
     return name.startswith(_SETTERS)
+
+
+def _leads_on(name: str) -> bool:
+    """Whether a part of a module is a setting, or leads to one."""
+    return _is_setting(name) or name in _REACHING or name in _STDLIB
 
 
 def _is_own(node: ast.Attribute) -> bool:
@@ -102,11 +131,16 @@ def _is_readable(node: ast.Attribute, name: str) -> bool:
         return name in _DUNDERS
     if own:
         return True
-    return not (name.startswith("_") or _is_setting(name) or name in _REACHING)
+    return not (name.startswith("_") or _leads_on(name))
 
 
 def _root(node: ast.expr) -> str:
-    """The name at which a chain of attributes and subscripts begins, "" where it is a call's."""
+    """The name at which a chain of attributes and subscripts begins.
+
+    It is "" where the chain begins at a call, and where it goes by an object's class.
+    """
     while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "__class__":
+            return ""
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,5 +1,6 @@
 """One child for several exercises: only after code that leaves nothing behind."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -8,8 +9,9 @@ from support import SUBMISSIONS, TESTS, assert_full, solution
 
 from grader.course.load import CourseFolder
 from grader.engine import Engine
+from grader.execute.channel import Channel, Closed
 from grader.execute.launch import Child, WarmProcess
-from grader.execute.session import Job, Kept, collect
+from grader.execute.session import Interview, Job, Kept, collect
 from grader.grading import Standins
 from grader.key.cache import Keys
 from grader.plain import is_plain
@@ -32,6 +34,9 @@ PLAIN = {
     "a table": "def f(x):\n    x[:, 0::2] = torch.sin(x[:, 0::2])\n    x.requires_grad_()\n",
     "an exercise": "from exercise1_attention import attention_weights\nimport exercise1 as one\n",
     "a script's end": "if __name__ == '__main__':\n    print(torch.randn(2))\n",
+    "a step without gradients": "with torch.no_grad():\n    x = torch.trace(torch.eye(2))\n",
+    "a generator": "def f(n):\n    for i in range(n):\n        yield nn.Linear(i, i)\n",
+    "a helper": "from exercise1 import _scores, np_table as _table\n",
     "a device": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
 }
 NOT_PLAIN = {
@@ -70,6 +75,20 @@ NOT_PLAIN = {
     "builtins": "__builtins__['print'] = None\n",
     "classes of classes": "x = ().__class__.__base__.__subclasses__()\n",
     "numpy's settings": "import numpy as np\nnp.seterr(all='raise')\n",
+    "a class by its object": "class A:\n    def f(self):\n        self.a.__class__.weight = 1\n",
+    "a finalizer": "class A:\n    def __del__(self):\n        print()\n",
+    "a finalizer assigned": "class A:\n    __del__ = print\n",
+    "a context left later": "def f():\n    with torch.inference_mode():\n        yield 1\n",
+    "an end that comes later": "def f():\n    try:\n        yield 1\n    finally:\n        f()\n",
+    "a coroutine": "async def f():\n    async with torch.no_grad():\n        await g()\n",
+    "a switch": "switch = torch.DisableTorchFunctionSubclass()\n",
+    "Python by way of torch": "torch.builtins.setattr(nn, 'Linear', 1)\n",
+    "warnings by way of torch": "F.warnings.simplefilter('error')\n",
+    "warnings by a star": "from torch.nn.functional import *\nwarnings.simplefilter('error')\n",
+    "hidden parts imported": "from torch import _jit_internal as jit\n",
+    "a name called": "import operator\noperator.methodcaller('set_num_threads', 3)(torch)\n",
+    "a copied forward": "from functools import update_wrapper\nupdate_wrapper(nn.Linear, 1)\n",
+    "text evaluated": "from typing import get_type_hints\nget_type_hints('f')\n",
     "no Python": "def f(:\n",
 }
 
@@ -191,16 +210,52 @@ def test_a_crash_in_a_used_child_is_as_in_a_fresh_one(engine: Engine) -> None:
     assert "without an answer" in " ".join(check.message for check in second.checks)
 
 
+def test_what_nobody_set_is_the_same_in_a_used_child(engine: Engine, started: list[Child]) -> None:
+    asked = "\nimport torch\nprint(torch.initial_seed(), torch.randn(3), torch.empty(999).max())\n"
+    (alone,) = runs(engine, exercise2=SECOND + asked)
+    _, second = runs(engine, exercise1=solution("exercise1"), exercise2=SECOND + asked)
+    assert len(started) == 2
+    assert "1.3824e+306" in second.output
+    assert second == alone
+
+
+def test_a_child_s_chance_is_seeded(engine: Engine) -> None:
+    asked = "\nimport random, sys\nprint(random.random(), sys.flags.hash_randomization)\n"
+    first, again = (runs(engine, exercise2=SECOND + asked)[0].output for _ in range(2))
+    assert first == again
+    assert first.endswith(" 0")
+
+
+def test_an_interrupted_exercise_leaves_no_child(
+    engine: Engine, started: list[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"exercise1": solution("exercise1"), "exercise2": SECOND}
+    chosen = [engine.folder.course.exercise(name) for name in texts]
+    graded = engine.runs(chosen, handed_in(engine, texts), quick=True)
+    next(graded)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Channel, "receive", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        next(graded)
+    assert len(started) == 1
+
+
+def test_an_interview_that_does_not_begin_leaves_no_child(
+    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    leaves = _job("exercise1", "import os\nos._exit(3)\n", {})
+    with pytest.raises(Closed):
+        Interview(warm, leaves, folder.course.limits)
+    assert len(started) == 1
+
+
 # ---- stand-ins -----------------------------------------------------------------------------------
 
 _CALL = Call("1", "found", "function", "case", "forward", [], {}, [], ["output"])
-_FOUND = """
-import torch
-def found():
-    import gc
-    made = [f for f in gc.get_objects() if getattr(f, "__name__", "") == "correct"]
-    return torch.tensor(float(len(made)))
-"""
+_FOUND = "import torch\ndef found():\n    return torch.tensor(1.0)\n"
 
 
 def _job(stem: str, text: str, earlier: dict[str, str], *, own: bool = False) -> Job:
@@ -228,27 +283,58 @@ def test_what_has_no_room_in_a_used_child_gets_a_fresh_one(
     assert len(started) == 2
 
 
-def test_what_is_to_be_shown_meets_no_standin(
-    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+def test_a_text_that_does_not_look_for_memory_finds_as_much_as_in_a_fresh_child(
+    engine: Engine, started: list[Child]
 ) -> None:
-    limits = folder.course.limits
-    correct = {"exercise1": "def correct(): pass\n"}
-    using = _job("exercise2", "import exercise1\n", correct)
+    megabytes = 2**17 * engine.folder.course.limits.data_mib * 2 // 3
+    held = f"\nclass Held:\n    table = torch.zeros({megabytes})\n"
+    tried = f"\ntry:\n    import torch\n    torch.zeros({megabytes})\nexcept RuntimeError:\n"
+    tried += "    del QKVProjection\n"
+    _, second = runs(engine, exercise1=solution("exercise1") + held, exercise2=SECOND + tried)
+    assert_full(second)
+    assert len(started) == 2
 
-    def ask(job: Job, *, fresh: bool) -> float:
-        with Kept() as kept:
-            collect(warm, using, [_CALL], b"", limits, kept=kept)
-            found = kept.collect(job, [_CALL], b"", limits)
-            assert (found is None) == fresh
-            found = found or collect(warm, job, [_CALL], b"", limits, kept=kept)
-        return float(found.answers["1"].tensors["output/output"].sum())
 
-    # one that comes later may know exercise 1; the exercise itself, and what builds on it, may not
-    assert ask(_job("exercise3", _FOUND, {}), fresh=False) == 1
-    assert ask(_job("exercise1", _FOUND, {}), fresh=True) == 0
-    own = {"exercise1": "def mine(): pass\n"}
-    assert ask(_job("exercise4", _FOUND, own, own=True), fresh=True) == 0
-    assert len(started) == 5
+_CORRECT = {"exercise1": "def correct(): pass\n"}
+_NEXT = {  # the job that comes to a child with the stand-in of exercise 1, and whether it may
+    "one that has it too": (_job("exercise3", _FOUND, _CORRECT), True),
+    "its own exercise": (_job("exercise1", _FOUND, {}), False),
+    "one with the submission's own": (_job("exercise4", _FOUND, _CORRECT, own=True), False),
+    "one that has none": (_job("exercise4", _FOUND, {}), False),
+    "one that looks around": (_job("exercise3", "import gc\n" + _FOUND, _CORRECT), False),
+}
+
+
+@pytest.mark.parametrize(("job", "may"), _NEXT.values(), ids=list(_NEXT))
+def test_a_job_meets_no_standin_that_it_would_not_have(
+    job: Job, may: bool, warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    kept, limits = Kept(), folder.course.limits
+    using = _job("exercise2", "import exercise1\n" + _FOUND, _CORRECT)
+    collect(warm, using, [_CALL], b"", limits, kept=kept)
+    found = kept.collect(job, [_CALL], b"", limits)
+    kept.close()
+    assert (found is not None) == may
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize("sent", [("answers", b"x"), ("output", b"x"), ("answers", b"")])
+def test_a_channel_is_quiet_until_something_comes_or_ends(sent: tuple[str, bytes]) -> None:
+    (job_in, job), (answers, answers_out), (output, output_out) = (os.pipe() for _ in range(3))
+    child = Child(0, job, answers, output)
+    channel = Channel(child, payload_cap=1, output_cap=1)
+    before = channel.quiet
+    theirs = {"answers": answers_out, "output": output_out}
+    if sent[1]:
+        os.write(theirs[sent[0]], sent[1])
+    else:
+        os.close(theirs.pop(sent[0]))
+    after = channel.quiet
+    channel.close()
+    child.close()
+    for end in (job_in, *theirs.values()):
+        os.close(end)
+    assert (before, after) == (True, False)
 
 
 def test_a_later_job_finds_its_own_imports(
@@ -257,9 +343,9 @@ def test_a_later_job_finds_its_own_imports(
     text = "import torch, exercise1\nfrom exercises.exercise1 import value\n"
     text += "def found():\n    return torch.tensor(float(value + exercise1.value))\n"
     kept, limits = Kept(), folder.course.limits
-    one = _job("exercise2", text, {"exercise1": "value = 1\n"})
-    two = _job("exercise3", text, {"exercise1": "value = 2\n"})
-    none = _job("exercise4", text, {})
+    one = _job("exercise2", text, {"exercise1": "value = 1\n"}, own=True)
+    two = _job("exercise3", text, {"exercise1": "value = 2\n"}, own=True)
+    none = _job("exercise4", text, {"exercise1": "other = 3\n"}, own=True)
     first = collect(warm, one, [_CALL], b"", limits, kept=kept)
     second = kept.collect(two, [_CALL], b"", limits)
     third = kept.collect(none, [_CALL], b"", limits)
@@ -270,5 +356,5 @@ def test_a_later_job_finds_its_own_imports(
     assert [value.sum() for value in values] == [2, 4]
     assert third.greeting is not None
     assert third.greeting.error is not None
-    assert third.greeting.error.type == "ModuleNotFoundError"
+    assert third.greeting.error.type == "ImportError"
     assert len(started) == 1

@@ -68,6 +68,11 @@ class Channel:
             with contextlib.suppress(Violation):  # of what is kept nothing changes
                 self._read_output()
 
+    @property
+    def quiet(self) -> bool:
+        """Whether it has printed nothing, ended nothing, and sent nothing that nobody awaits."""
+        return not (self.output or self._received or self._selector.select(0))
+
     def close(self) -> None:
         """Forget the descriptors."""
         self._selector.close()

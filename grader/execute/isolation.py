@@ -113,11 +113,19 @@ def _too_little(found: Isolation, wanted: Level) -> UsageError:
     )
 
 
+def python_command() -> list[str]:
+    """Return the start of a command line that runs a module, apart from the user's own.
+
+    It is all of -I but that PYTHONHASHSEED counts: else the order of a set changes every time.
+    """
+    return [sys.executable, "-s", "-P", "-m"]
+
+
 def worker_command(level: Level) -> list[str]:
     """Return the command line of a warm process at a level."""
     user = str(NOBODY) if level is Level.FULL and os.geteuid() == 0 else ""
     inner = Level.PROCESS if level is Level.PROCESS else Level.LANDLOCK
-    python = [sys.executable, "-I", "-m", "grader.worker.warm", str(inner), user]
+    python = [*python_command(), "grader.worker.warm", str(inner), user]
     return [*_wrapping(), *python] if level is Level.FULL else python
 
 

@@ -50,10 +50,9 @@ class Job:
         return {label: text.count("\n") + 1 for units in groups for label, text in units}
 
     @property
-    def judged(self) -> set[str]:
-        """The stems of which the submission's own code is to show what it can."""
-        own = {stem for stem, units in self.earlier.items() if units == self.own_earlier.get(stem)}
-        return own | {self.stem}
+    def standins(self) -> set[str]:
+        """The stems for which an import finds a correct stand-in."""
+        return {s for s, units in self.earlier.items() if units != self.own_earlier.get(s)}
 
     @cached_property
     def plain(self) -> bool:
@@ -91,13 +90,13 @@ class Collected:
 class Kept:
     """The child of a submission's last job, for its next one.
 
-    It is used only after plain code that ended every call and printed nothing, for that leaves
-    nothing behind. A job that is to show what the submission can do without a correct stand-in
-    never comes to a child that had it.
+    Plain code alone shares a child, after code that ended every call and printed nothing: it
+    leaves nothing behind, and looks for nothing. No job comes to a child that has had a correct
+    stand-in which the job itself is not to have.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[_Line, Job] | None = None
+        self._line: _Line | None = None
 
     def __enter__(self) -> "Kept":
         return self
@@ -109,13 +108,12 @@ class Kept:
         self, job: Job, calls: Sequence[Call], payload: bytes, limits: Limits
     ) -> Collected | None:
         """Make every call in the kept child; None where there is none, or one of no use."""
-        if self._last is None:
+        line, self._line = self._line, None
+        if line is None:
             return None
-        line, last = self._last
-        if line.served & job.judged or line.channel.output or not last.plain:
-            self.close()
+        if not (line.served <= job.standins and job.plain and line.channel.quiet):
+            line.end()
             return None
-        self._last = None
         collected = Collected()
         run = _Run(line, job, limits, {}, time.monotonic() + limits.submission_seconds)
         if run.answer(calls, payload, "float64", collected) < len(calls):
@@ -128,16 +126,19 @@ class Kept:
         return None if any(map(_is_for_memory, errors)) else collected
 
     def keep(self, line: "_Line", job: Job) -> None:
-        """Keep a child that has done a job, in place of another."""
+        """Keep a child that has done a job, in place of another; end it where it is of no use."""
         self.close()
-        self._last = line, job
-        line.served |= job.earlier.keys() - job.judged
+        if job.plain:
+            line.served |= job.standins
+            self._line = line
+        else:
+            line.end()
 
     def close(self) -> None:
         """End the child."""
-        if self._last is not None:
-            self._last[0].end()
-            self._last = None
+        line, self._line = self._line, None
+        if line is not None:
+            line.end()
 
 
 def collect(
@@ -193,8 +194,12 @@ class Interview:
         self._limits = limits
         self._end = time.monotonic() + limits.submission_seconds
         self._line = _Line(warm, limits)
-        self._line.channel.send(pack(job.header("float64", limits), calls=[]))
-        parse_greeting(self._line.channel.receive(self._deadline())[0])
+        try:
+            self._line.channel.send(pack(job.header("float64", limits), calls=[]))
+            parse_greeting(self._line.channel.receive(self._deadline())[0])
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, call: Call, payload: bytes) -> Answer:
         """Make one call with its tensors; raises Late, Closed or Violation."""
@@ -230,9 +235,10 @@ class _Line:
 
 
 def _is_for_memory(error: StudentError | None) -> bool:
-    """Whether something failed for want of memory."""
+    """Whether something failed for want of memory, as far as its words tell."""
     return error is not None and (
-        "MemoryError" in (error.type, *error.bases) or "allocate memory" in error.message
+        "MemoryError" in (error.type, *error.bases)
+        or any(word in error.message for word in ("memory", "bad_alloc"))
     )
 
 
@@ -302,6 +308,9 @@ class _Run:
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error
+        except BaseException:  # an interrupt: nobody else knows of the child
+            self.line.end()
+            raise
         channel.drain()
         collected.output = (collected.output + channel.output)[: channel.output_cap]
         if problem is not None:

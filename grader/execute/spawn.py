@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from grader.errors import InternalError
+from grader.execute.isolation import python_command
 from grader.execute.launch import Child, Death, bare_environment
 from grader.worker.wire import PREFIX, Violation, parse_header
 
@@ -43,7 +44,7 @@ class SpawnEach:
     def start(self, limits: dict[str, Any]) -> Child:
         """Start a process and wait until it is ready; raises InternalError where it is not."""
         process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "grader.worker.single", json.dumps(limits)],
+            [*python_command(), "grader.worker.single", json.dumps(limits)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -25,7 +25,7 @@ _BUILT_FROM = ("target", "kind", "construct", "options", "roles", "parameters")
 Recipes = dict[Hashable, list[Bond] | Unbound]  # how modules of one look are bound, if they are
 _COUNTS = 4  # arguments that may tell how many parts a role's rows have
 _ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows in a fused layer
-_SEED = 20170612  # any fixed number: a call draws the same masks on every run
+SEED = 20170612  # any fixed number: a call draws the same masks on every run
 _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
     torch.int8, torch.uint8, torch.bool,
@@ -84,7 +84,7 @@ class Runner:
         """Make one call; lets every exception of the submission through."""
         torch.set_default_dtype(self.dtype)
         torch.set_grad_enabled(True)
-        torch.default_generator.manual_seed(_SEED)  # torch.manual_seed asks every accelerator
+        torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator
         action: Callable[[Call, Answer], None] = getattr(self, f"_{call['action']}")
         answer = Answer()
         if call["watch"] and self.forbidden:

@@ -6,20 +6,26 @@ judges only plain bytes.
 
 import contextlib
 import os
+import random
 import sys
 from typing import Any
 
+import numpy.random
 import torch
 from safetensors.numpy import save
 from safetensors.torch import load
 
-from grader.worker import wire
+from grader.worker import unset, wire
 from grader.worker.binding import Unbound
-from grader.worker.calls import Answer, Runner
+from grader.worker.calls import SEED, Answer, Runner
 from grader.worker.device import DeviceMix
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 
+if sys.platform != "win32":  # which has no such module
+    import resource
+
 Tensors = dict[str, torch.Tensor]
+_ROOM = 64 << 20  # bytes: whose work has taken more memory leaves the next job to a fresh process
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -28,15 +34,18 @@ class Session:
 
     def __init__(self, job: dict[str, Any], tensors: Tensors) -> None:
         self.job = job
+        units = job["units"]
+        own = [unit for group in [units, *job["own_earlier"].values()] for unit in group]
+        self.labels = frozenset(label for label, _ in own)
         self.dtype = DTYPES[job["dtype"]]
         self.limit = job["message_bytes"]
         torch.set_default_dtype(self.dtype)
+        torch.default_generator.manual_seed(SEED)
+        random.seed(SEED)
+        numpy.random.seed(SEED)
+        unset.show(text for _, text in own)
         self.imports = EarlierExercises(job["earlier"], job["own_earlier"])
         self.imports.install()
-        units = job["units"]
-        self.labels = frozenset(
-            label for group in [units, *job["own_earlier"].values()] for label, _ in group
-        )
         module = new_module(job["stem"], units[0][0] if units else job["stem"])
         self.error = run_units(module, units, go_on=job["notebook"])
         self.namespace = module.__dict__
@@ -87,8 +96,12 @@ def _flush() -> None:
 
 
 def serve(job_fd: int, answer_fd: int) -> None:
-    """Read jobs from `job_fd` and answer them on `answer_fd`; single calls may follow a job."""
+    """Read jobs from `job_fd` and answer them on `answer_fd`; single calls may follow a job.
+
+    It ends where a job comes and there may be less memory for it than a fresh process has.
+    """
     session: Session | None = None
+    enough = _peak() + _ROOM
 
     def send(header: dict[str, Any], tensors: Tensors) -> None:
         arrays = {name: value.numpy() for name, value in tensors.items()}  # faster to save
@@ -105,11 +118,22 @@ def serve(job_fd: int, answer_fd: int) -> None:
         if session is not None:
             session.close()
             session = None  # what it holds makes room
+            if _peak() > enough:
+                break
         session = Session(header, tensors)
         send(session.greeting(), {})
         for call in header["calls"]:
             send(*session.answer(call))
     os.close(answer_fd)
+
+
+def _peak() -> int:
+    """Return the most bytes of memory that this process has held, 0 where that is not told."""
+    if sys.platform == "win32":
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def _cast(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
