@@ -80,7 +80,7 @@ def run_exercise(
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     limits = folder.course.limits
-    forbidden = find_forbidden(source, exercise.forbids)
+    forbidden = find_forbidden(source, exercise.forbids, [t.name for t in exercise.targets])
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
     tried = {k: kept.collect(job, _calls(key, k), key.payload, limits) for k, job in jobs.items()}
     end = time.monotonic() + limits.submission_seconds  # what was tried in vain takes none of it

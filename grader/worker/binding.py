@@ -340,8 +340,13 @@ def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
 
 
 def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
-    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows."""
+    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
+
+    A linear layer without bias that reads one-hot rows holds a table, turned.
+    """
     order = tuple(range(len(shape)))
+    if issubclass(item.owner, nn.Linear) and len(shape) == 2 and item.shape == shape[::-1]:
+        return [Layout("turned", shape, (1, 0))]
     same = _squeezed(item.shape) == _squeezed(shape)
     split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
     listed = len(shape) == 1 and len(item.parameters) > 1
@@ -429,8 +434,13 @@ def _families(items: Sequence[Item]) -> list[Item]:
 
 
 def names_role(name: str, role: Role) -> bool:
-    """Whether a parameter's name means the role, by the role's stem or an alias."""
+    """Whether a parameter's name means the role, by the role's stem or an alias.
+
+    A norm's weight and bias are of one shape: each means its own kind alone.
+    """
     stem, _, last = role.name.rpartition(".")
+    if {last, name.rpartition(".")[2]} == {"weight", "bias"}:
+        return False
     wanted = {_plain(alias) for alias in (stem or last, *role.aliases)}
     parts = [part for part in name.split(".") if not part.isdigit() and part != "*"]
     if len(parts) > 1 and parts[-1] in ("weight", "bias"):
@@ -439,7 +449,8 @@ def names_role(name: str, role: Role) -> bool:
     for part in parts:
         pieces = [p.lower() for p in re.split(r"_+", _CAMEL.sub("_", part)) if p]
         words |= {_plain(part), *pieces}
-    for affix in _AFFIXES:
+    # wq and bq: a bias by itself is called after its role as a weight is
+    for affix in (*_AFFIXES, "b") if role.kind == "bias" else _AFFIXES:
         words |= {word.removeprefix(affix) for word in words if word != affix}
         words |= {word.removesuffix(affix) for word in words if word != affix}
     return bool(wanted & words)
