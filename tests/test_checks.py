@@ -154,7 +154,7 @@ WRONG = {
     "float32 within": Wrong(
         1,
         ((_SELF, "    scores = (x.float() @ x.float().transpose(1, 2)).to(x.dtype)\n"),),
-        {"self_attention/property/dtype": f"{AS_FLOAT32}: its precision is float32's"},
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: its last digits are wrong"},
     ),
     "float32 output": Wrong(
         1,
