@@ -956,6 +956,22 @@ def test_names_role_reads_the_ways_of_writing(name: str, means: bool) -> None:
     assert names_role(name, ROLES[0]) is means
 
 
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("attention_norm.bias", True),
+        ("attention_norm.weight", False),
+        ("b_attention", True),
+        ("battention", True),
+        ("shift.attention", True),
+        ("scales.attention", False),
+        ("post_attention_norm.bias", False),
+    ],
+)
+def test_names_role_tells_a_norms_two_vectors_apart(name: str, means: bool) -> None:
+    assert names_role(name, Role("norm1.bias", (OUT,), "bias", ("attention",))) is means
+
+
 # ---- drawing ---------------------------------------------------------------------------------
 
 DIMS = {name: parse_dim(text) for name, text in {"b": "2..4", "t": "3..7", "k": "3..8"}.items()}

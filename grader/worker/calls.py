@@ -84,7 +84,7 @@ class Runner:
         """Make one call; lets every exception of the submission through."""
         torch.set_default_dtype(self.dtype)
         torch.set_grad_enabled(True)
-        torch.default_generator.manual_seed(_SEED)  # torch.manual_seed asks every accelerator
+        reseed()
         action: Callable[[Call, Answer], None] = getattr(self, f"_{call['action']}")
         answer = Answer()
         if call["watch"] and self.forbidden:
@@ -386,6 +386,11 @@ class Runner:
             module(*self._inputs(call["inputs"]))
         after = {id(thing) for _, _, thing in loose_things(module)}
         return named([found for found in loose if id(found[2]) in after])
+
+
+def reseed() -> None:
+    """Begin torch's random numbers anew."""
+    torch.default_generator.manual_seed(_SEED)  # torch.manual_seed asks every accelerator
 
 
 class CutOffError(RuntimeError):

@@ -15,7 +15,7 @@ from safetensors.torch import load
 
 from grader.worker import wire
 from grader.worker.binding import Unbound
-from grader.worker.calls import Answer, Runner
+from grader.worker.calls import Answer, Runner, reseed
 from grader.worker.device import DeviceMix
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 
@@ -31,6 +31,7 @@ class Session:
         self.dtype = DTYPES[job["dtype"]]
         self.limit = job["message_bytes"]
         torch.set_default_dtype(self.dtype)
+        reseed()  # a child may have served other exercises before
         self.imports = EarlierExercises(job["earlier"], job["own_earlier"])
         self.imports.install()
         units = job["units"]
