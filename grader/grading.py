@@ -78,7 +78,7 @@ def run_exercise(
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    forbidden = find_forbidden(source, exercise.forbids)
+    forbidden = find_forbidden(source, exercise.forbids, [t.name for t in exercise.targets])
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
     firsts, end = _collect(warm, jobs, key, folder.course.limits, kept)
     runs: dict[str, tuple[Collected, Collected]] = {}

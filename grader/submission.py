@@ -236,3 +236,16 @@ def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:
         if isinstance(node, ast.FunctionDef) and node.name == inner
     ]
     return nested[0] if nested else 0
+
+
+def method_names(source: Source, class_name: str) -> list[str]:
+    """Return the names of the methods that a class of this file defines."""
+    trees = [tree for _, text in source.units if (tree := parse(text)) is not None]
+    classes = [n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)]
+    return [
+        node.name
+        for one in classes
+        if one.name == class_name
+        for node in one.body
+        if isinstance(node, ast.FunctionDef)
+    ]

@@ -154,7 +154,7 @@ WRONG = {
     "float32 within": Wrong(
         1,
         ((_SELF, "    scores = (x.float() @ x.float().transpose(1, 2)).to(x.dtype)\n"),),
-        {"self_attention/property/dtype": f"{AS_FLOAT32}: its precision is float32's"},
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: its last digits are wrong"},
     ),
     "float32 output": Wrong(
         1,
@@ -751,22 +751,36 @@ def test_match_tells_the_precision(came: Any, precision: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "import torch\ntorch.nn.LayerNorm(3)\n",
-        "from torch import nn\nnn.LayerNorm(3)\n",
-        "import torch.nn as n\nn.LayerNorm(3)\n",
-        "from torch.nn import LayerNorm as Other\nOther(3)\n",
-        "import torch.nn\nclass A(torch.nn.LayerNorm): pass\n",
+        "import torch\nf = torch.nn.LayerNorm(3)\n",
+        "from torch import nn\ndef f(x): return nn.LayerNorm(3)(x)\n",
+        "import torch.nn as n\nNORM = n.LayerNorm(3)\ndef f(x): return NORM(x)\n",
+        "from torch.nn import LayerNorm as Other\ndef g(x): return Other(3)(x)\nf = g\n",
+        "import torch.nn\nclass f(torch.nn.LayerNorm): pass\n",
+        "from torch import nn\nf.forward = nn.LayerNorm(3)\nclass f: pass\n",
     ],
-    ids=["whole", "from torch", "alias of a module", "alias of the class", "base class"],
+    ids=["whole", "from torch", "alias of a module", "alias of the class", "base class", "patched"],
 )
 def test_find_forbidden_sees_through_imports(text: str) -> None:
-    found = find_forbidden(Source("a.py", units=(("a.py", text),)), ["torch.nn.LayerNorm"])
+    source = Source("a.py", units=(("a.py", text),))
+    found = find_forbidden(source, ["torch.nn.LayerNorm"], ["f"])
     assert [(f.name, f.line) for f in found] == [("torch.nn.LayerNorm", 2)]
 
 
-@pytest.mark.parametrize("text", ["LayerNorm = 3\nLayerNorm\n", "x = (", "# torch.nn.LayerNorm\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LayerNorm = 3\nf = LayerNorm\n",
+        "x = (",
+        "# torch.nn.LayerNorm\n",
+        "from torch import nn\ndef f(x): return x\nassert f(1) == nn.LayerNorm(1)(1)\n",
+        "from torch import nn\ndef f(out): return out\nout = nn.LayerNorm(1)\nprint(f(out))\n",
+        "from torch import nn\nf = 1\nif __name__ == '__main__':\n    nn.LayerNorm(f)\n",
+    ],
+    ids=["other", "unreadable", "comment", "compared", "name of an argument", "main"],
+)
 def test_find_forbidden_leaves_other_names_alone(text: str) -> None:
-    assert find_forbidden(Source("a.py", units=(("a.py", text),)), ["torch.nn.LayerNorm"]) == []
+    source = Source("a.py", units=(("a.py", text),))
+    assert find_forbidden(source, ["torch.nn.LayerNorm"], ["f"]) == []
 
 
 # ---- binding ------------------------------------------------------------------------------------
@@ -940,6 +954,22 @@ def test_unbound_message_shows_names_and_shapes(graded: Any) -> None:
 )
 def test_names_role_reads_the_ways_of_writing(name: str, means: bool) -> None:
     assert names_role(name, ROLES[0]) is means
+
+
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("attention_norm.bias", True),
+        ("attention_norm.weight", False),
+        ("b_attention", True),
+        ("battention", True),
+        ("shift.attention", True),
+        ("scales.attention", False),
+        ("post_attention_norm.bias", False),
+    ],
+)
+def test_names_role_tells_a_norms_two_vectors_apart(name: str, means: bool) -> None:
+    assert names_role(name, Role("norm1.bias", (OUT,), "bias", ("attention",))) is means
 
 
 # ---- drawing ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from grader.compare.bugs import judge_bug
-from grader.compare.evidence import BY_HAND, PASSED, Evidence, Outcome
+from grader.compare.evidence import BY_HAND, NO_IDEA, PASSED, Evidence, Outcome
 from grader.compare.outcomes import judge_call
 from grader.compare.properties import judge_property, judge_trained
 from grader.course.models import Agrees, Dropout, Dtype, Property, Reusable
@@ -135,11 +135,15 @@ def name_causes(
     results: Sequence[CheckResult], uses: Callable[[str], Sequence[str]]
 ) -> list[CheckResult]:
     """Where a target fails beside one that it uses, say so: the mistake is told once."""
-    broken = {r.target for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED}
+    broken = {
+        r.target
+        for r in results
+        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED
+    }
     named = []
     for result in results:
         causes = [name for name in uses(result.target) if name in broken]
-        of_values = result.kind is Kind.NUMERIC or result.next_step == BY_HAND
+        of_values = result.kind is Kind.NUMERIC or result.next_step in NO_IDEA
         if of_values and result.status is Status.FAILED and causes:
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)

@@ -83,7 +83,14 @@ class Outcome:
 
 PASSED = Outcome(Status.PASSED)
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
-GRADIENT_STEP = "look for .detach(), .data, no_grad or an operation that cuts the graph"
+COMPARE_SHAPES = (
+    "print the shape after each line of your code and compare it with the lesson's table"
+)
+READ_LINE = "read the line, and print the shapes just before it"
+NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE)  # steps that give way to a better one
+GRADIENT_STEP = (
+    "look for .detach(), .data, no_grad, requires_grad=False or an operation that cuts the graph"
+)
 
 
 def clean(text: str, limit: int) -> str:

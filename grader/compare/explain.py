@@ -3,8 +3,10 @@
 import builtins
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import replace
 
+from grader.compare.advice import advise, advise_loading, renamed_forward
 from grader.compare.arrays import shown_shape
 from grader.compare.evidence import GRADIENT_STEP, Evidence, Outcome, clean
 from grader.execute.answers import Answer, AnswerStatus, StudentError
@@ -12,18 +14,11 @@ from grader.plan.records import DrawnCase
 from grader.records import Status
 from grader.submission import nested_line
 
-_ARGUMENTS = re.compile(r"takes (\d+) positional arguments? but (\d+) w")
-_MEANT = {  # what an exception says, and what to do about it
-    "before Module.__init__": "call super().__init__() first in __init__",
-    "inplace operation": "make a new tensor in place of +=, or of a method that ends in _",
-    "CUDA": "stay where the input is: no .cuda(), no device written out",
-    "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
-    "name",
-}
 _HOMES = {
     "module": "nn.ModuleList or nn.ModuleDict",
     "parameter": "nn.ParameterList or nn.ParameterDict",
 }
+_NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
 _CUT_OFF = "CutOffError"  # how a worker calls a gradient that cannot flow
 
 
@@ -74,7 +69,7 @@ def _explain_missing(evidence: Evidence) -> Outcome:
         return Outcome(
             Status.FAILED,
             f"{label} could not be loaded: {said}",
-            next_step=_loading_advice(evidence, greeting.error),
+            next_step=advise_loading(evidence, greeting.error),
             kind="missing",
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
@@ -88,18 +83,6 @@ def _explain_missing(evidence: Evidence) -> Outcome:
         message = f"`{name}` is not defined in {label}"
         step = evidence.source.next_step or f"define `{name}` as in the stub"
     return Outcome(Status.FAILED, message, next_step=step, kind="missing")
-
-
-def _loading_advice(evidence: Evidence, error: StudentError) -> str:
-    if error.type in ("SyntaxError", "IndentationError", "TabError"):
-        return "mend that line, or the one above it, where the mistake may begin"
-    star = "torch.dtype" in error.message and not evidence.hidden
-    if not star and error.type != "ModuleNotFoundError":
-        return "make the file run by itself first, with python or in an editor"
-    sought = "" if evidence.hidden else error.message.rpartition("named ")[2].strip("'")
-    stems = [exercise.stem for exercise in evidence.course.earlier(evidence.exercise)]
-    near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
-    return f"import from `{near[0]}`" if near else _advice(error, hidden=evidence.hidden)
 
 
 def _absent_exercise(evidence: Evidence, error: StudentError) -> str:
@@ -125,8 +108,8 @@ def _explain_absent(evidence: Evidence, file: str) -> Outcome:
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
-    if error.type == "NotImplementedError":
-        return _explain_todo(evidence, error)
+    if outcome := _explain_todo(evidence, error):
+        return outcome
     if not evidence.hidden and (absent := _absent_exercise(evidence, error)):
         return _explain_absent(evidence, absent)
     if error.type == _CUT_OFF and not error.frames:
@@ -140,63 +123,65 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     return Outcome(
         Status.FAILED,
         f"`{name}` raised {said}",
-        next_step=_advice(error, hidden=evidence.hidden),
+        next_step=advise(evidence, error),
         case=case,
         kind="raised",
     )
 
 
-def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome:
+def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome | None:
     """Say what is not written yet: this target, another of the file, or an earlier exercise."""
+    if error.type != "NotImplementedError":
+        return None
     name = evidence.target.name
     place = f" ({_place(error)})" if error.frames else ""
     last = error.frames[-1] if error.frames else None
-    if last is None and "forward" in error.message:
-        return _explain_no_forward(evidence)
-    function = last.name.split(".")[0] if last else ""
+    if last is None:
+        return _explain_no_forward(evidence) if "forward" in error.message else None
     others = {t.name for t in evidence.exercise.targets} - {name}
-    if function in others:
-        what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
-        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
-    if last is not None and not evidence.source.holds(last.label):
+    if not evidence.source.holds(last.label):
         what = f"`{name}` needs an earlier exercise that is not written yet{place}"
         step = "finish the earlier exercise first"
+        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
+    if "NotImplementedError" not in evidence.source.line(last.label, last.line):
+        return None if evidence.hidden else _explain_not_called(evidence, error, others)
+    function = last.name.split(".")[0]
+    if function in others:
+        what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
         return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
     what = f"`{name}` is not written yet{place}"
     step = "replace `raise NotImplementedError` by your code"
     return Outcome(Status.FAILED, what, next_step=step, kind="todo")
 
 
+def _explain_not_called(
+    evidence: Evidence, error: StudentError, others: Collection[str]
+) -> Outcome | None:
+    """Say which module is called though it has no `forward`."""
+    if not (found := _NO_FORWARD.search(error.message)):
+        return None
+    name, called, place = evidence.target.name, found[1], _place(error)
+    if called in ("ModuleList", "ModuleDict"):
+        what = f"`{name}` calls an nn.{called}, which only holds layers ({place})"
+        step = "call its layers one after the other, or put them into an nn.Sequential"
+        return Outcome(Status.FAILED, what, next_step=step, kind="raised")
+    what = f"`{name}` calls `{clean(called, 80)}`, which has no method `forward` ({place})"
+    step = f"define `forward` in `{clean(called, 80)}`"
+    status = Status.SKIPPED if called in others else Status.FAILED
+    return Outcome(status, what, next_step=step, kind="raised")
+
+
 def _explain_no_forward(evidence: Evidence) -> Outcome:
     """Say that a module has no `forward`, and where it stands by mistake."""
     name = evidence.target.name
     what, step = f"`{name}` has no method `forward`", "define `forward` in the class"
+    if other := renamed_forward(evidence, evidence.target):
+        step = f"rename `{other}` to `forward`"
     for label, text in evidence.source.units:
         if line := nested_line(text, name, "__init__", "forward"):
             what += f": at {label}, line {line} it stands inside `__init__`"
             step = "move `forward` one level to the left, to where `__init__` begins"
     return Outcome(Status.FAILED, what, next_step=step, kind="todo")
-
-
-def _advice(error: StudentError, *, hidden: bool) -> str:
-    # in the hidden split a text, which is the submission's to choose, chooses nothing
-    message = "" if hidden else error.message
-    for words, step in _MEANT.items():
-        if words in message:
-            return step
-    counts = _ARGUMENTS.search(message)
-    if counts and int(counts[2]) == int(counts[1]) + 1:
-        return "compare the signature with the stub: is `self` its first argument?"
-    advice = {
-        "NameError": "check the spelling, and that the name is defined or imported above",
-        "AttributeError": "check the spelling of the attribute, and that __init__ sets it",
-        "TypeError": "compare the signature and the arguments with the stub",
-        "ImportError": "import only torch, the standard library and earlier exercises",
-        "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
-        "MemoryError": "look for a tensor that grows without need",
-        "RecursionError": "the function calls itself without end: call the one that you mean",
-    }
-    return advice.get(error.type, "read the line, and print the shapes just before it")
 
 
 def describe_student_error(evidence: Evidence, error: StudentError) -> str:
@@ -206,12 +191,21 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     text is the submission's to choose.
     """
     where = f" at {_place(error)}{_code(evidence, error)}" if error.frames else ""
+    where += _caller(evidence, error)
     if evidence.hidden:
         known = isinstance(getattr(builtins, error.type, None), type)
         return f"{error.type if known else 'an exception'}{where}"
-    text = clean(error.message, 400).rstrip(".")
+    text = clean(error.message, 400).removesuffix(" (unknown location)").rstrip(".")
     near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
+
+
+def _caller(evidence: Evidence, error: StudentError) -> str:
+    """Where this file calls the earlier one in which it ended."""
+    own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
+    if not own or own[-1] is error.frames[-1]:
+        return ""
+    return f", called in line {own[-1].line} of {clean(own[-1].label, 120)}"
 
 
 def _place(error: StudentError) -> str:
@@ -249,14 +243,19 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         )
     if layers := _without_bias(answer):
         named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
+        verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
         return replace(
             outcome,
             message="a layer has no bias, and it should"
             if evidence.hidden
-            else f"{named} has no bias, and it should: nothing fits {sought}",
+            else f"{named} {verb}: nothing fits {sought}",
             detail="",
-            next_step="leave out bias=False there",
+            next_step="give it one: nn.Linear and nn.LayerNorm make a bias unless told otherwise",
         )
+    if plain := [clean(path, 80) for path, what in answer.info.loose if what == "tensor"]:
+        holder = "an attribute" if evidence.hidden else f"`{plain[0]}`"
+        step = f"{outcome.next_step}; {holder} is a plain tensor: what is trained is nn.Parameter"
+        return replace(outcome, next_step=step)
     return outcome
 
 

@@ -4,7 +4,7 @@ import builtins
 from dataclasses import replace
 
 from grader.compare.arrays import match, shown_shape
-from grader.compare.evidence import BY_HAND, GRADIENT_STEP, Evidence, Outcome, clean
+from grader.compare.evidence import BY_HAND, COMPARE_SHAPES, GRADIENT_STEP, Evidence, Outcome, clean
 from grader.compare.explain import describe_student_error, explain_status
 from grader.course.models import Target
 from grader.execute.answers import Answer, AnswerStatus, Part
@@ -115,7 +115,7 @@ def _plain_sentence(label: str, kind: str) -> str:
 
 def _next_step(kind: str, group: str) -> str:
     if kind == "shape":
-        return "print the shape after each line of your code and compare it with the lesson's table"
+        return COMPARE_SHAPES
     if kind == "dtype":
         return "follow the input's dtype: no .long(), no .float(), no dtype written out"
     if kind == "finite":

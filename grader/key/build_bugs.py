@@ -165,7 +165,9 @@ class Lab:
     ) -> Finding:
         """Judge answers as those of a submission with the mutant's text."""
         source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
-        forbidden = find_forbidden(source, self.exercise.forbids)
+        forbidden = find_forbidden(
+            source, self.exercise.forbids, [t.name for t in self.exercise.targets]
+        )
         evidences, results, signatures = {}, {}, {}
         for target in targets:
             evidence = Evidence(

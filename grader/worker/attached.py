@@ -20,10 +20,16 @@ def is_lazy(module: nn.Module) -> bool:
 
 
 def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
-    """Registered parameters that no gradient reached, with the roles they play."""
+    """Registered parameters that no gradient reached, with the roles they play.
+
+    Of a list that plays one role, some may rest: rows of positions that a short input has not.
+    """
     roles: dict[int, list[str]] = {}
+    resting: set[int] = set()
     for bond in bonds:
         names, parameters = [role.name for role in bond.roles], bond.item.parameters
+        if len(names) == 1 and any(_reached(p) for p in parameters):
+            resting |= {id(p) for p in parameters}
         one_each = len(names) == len(parameters)
         for index, parameter in enumerate(parameters):
             played = names[index : index + 1] if one_each else names
@@ -31,8 +37,12 @@ def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
     return [
         {"name": name, "roles": roles.get(id(p), [])}
         for name, p in module.named_parameters()
-        if p.grad is None or not bool(p.grad.any())
+        if not _reached(p) and id(p) not in resting
     ][:LISTED]
+
+
+def _reached(parameter: nn.Parameter) -> bool:
+    return parameter.grad is not None and bool(parameter.grad.any())
 
 
 def named(found: Sequence[Loose]) -> list[tuple[str, str]]:

@@ -18,6 +18,11 @@ Memory = dict[str, str]  # parameter name -> the form that its shape told where 
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WHOLE = ("as it is", "in, out", "out, in")  # forms that are not split already
+_KINDS = {  # words by which a norm's two vectors go
+    "weight": ("weight", "scale", "gain", "gamma"),
+    "bias": ("bias", "biases", "shift", "offset", "beta"),
+}
+_AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
 
@@ -213,12 +218,14 @@ class _Search:
     def in_order(self, items: list[Item]) -> None:
         """Bind what is left in the order of registration."""
         self.items = items
-        for role in list(self.roles):
-            for item in self._free():
-                if role in self.roles and self._fits(role, item):
-                    self._take([role], item)
-                    while self._by_companion():
-                        pass
+        for careless in (False, True):
+            for role in list(self.roles):
+                for item in self._free():
+                    alike = careless or not _is_other_kind(item.name, role)
+                    if role in self.roles and alike and self._fits(role, item):
+                        self._take([role], item)
+                        while self._by_companion():
+                            pass
 
     def _free(self) -> list[Item]:
         return [item for item in self.items if not self.used & set(item.members)]
@@ -340,8 +347,13 @@ def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
 
 
 def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
-    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows."""
+    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
+
+    A linear layer without bias that reads one-hot rows holds a table, turned.
+    """
     order = tuple(range(len(shape)))
+    if issubclass(item.owner, nn.Linear) and len(shape) == 2 and item.shape == shape[::-1]:
+        return [Layout("turned", shape, (1, 0))]
     same = _squeezed(item.shape) == _squeezed(shape)
     split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
     listed = len(shape) == 1 and len(item.parameters) > 1
@@ -413,7 +425,7 @@ def _families(items: Sequence[Item]) -> list[Item]:
     """Lists of alike parameters: names that differ in one number, of equal shape."""
     groups: dict[str, list[Item]] = {}
     for item in items:
-        for found in re.finditer(r"(?<![^.])\d+(?![^.])", item.name):
+        for found in re.finditer(r"\d+(?![^.])", item.name):
             pattern = f"{item.name[: found.start()]}*{item.name[found.end() :]}"
             groups.setdefault(pattern, []).append(item)
     return [
@@ -429,8 +441,13 @@ def _families(items: Sequence[Item]) -> list[Item]:
 
 
 def names_role(name: str, role: Role) -> bool:
-    """Whether a parameter's name means the role, by the role's stem or an alias."""
+    """Whether a parameter's name means the role, by the role's stem or an alias.
+
+    A norm's weight and bias are of one shape: each means its own kind alone.
+    """
     stem, _, last = role.name.rpartition(".")
+    if _is_other_kind(name, role):
+        return False
     wanted = {_plain(alias) for alias in (stem or last, *role.aliases)}
     parts = [part for part in name.split(".") if not part.isdigit() and part != "*"]
     if len(parts) > 1 and parts[-1] in ("weight", "bias"):
@@ -438,11 +455,25 @@ def names_role(name: str, role: Role) -> bool:
     words = set()
     for part in parts:
         pieces = [p.lower() for p in re.split(r"_+", _CAMEL.sub("_", part)) if p]
-        words |= {_plain(part), *pieces}
-    for affix in _AFFIXES:
+        # what comes after attention stands beside the next sublayer, or beside attention: both
+        told = [p for i, p in enumerate(pieces) if not i or pieces[i - 1] not in _AFTER]
+        words |= {_plain(part), *told}
+    # wq and bq: a bias by itself is called after its role as a weight is
+    for affix in (*_AFFIXES, "b") if role.kind == "bias" else _AFFIXES:
         words |= {word.removeprefix(affix) for word in words if word != affix}
         words |= {word.removesuffix(affix) for word in words if word != affix}
     return bool(wanted & words)
+
+
+def _is_other_kind(name: str, role: Role) -> bool:
+    """Whether a parameter is called a bias, and the role is a weight, or the other way round."""
+    last = role.name.rpartition(".")[2]
+    parts = name.split(".")
+    said = parts[-1:] if parts[-1] in _KINDS else parts
+    plain = {p.rstrip("0123456789") for part in said for p in part.lower().split("_")}
+    pieces = plain | {piece.removesuffix("s") for piece in plain}
+    other = [words for kind, words in _KINDS.items() if kind != last]
+    return last in _KINDS and any(pieces.intersection(words) for words in other)
 
 
 def _plain(text: str) -> str:

@@ -20,6 +20,7 @@ if sys.platform != "win32":  # which has no such module
     import resource
 
 _KEPT_VARIABLES = ("LANG", "PATH")
+_CACHE = "TORCHINDUCTOR_CACHE_DIR"  # optimizers and checkpoints of torch insist that it is there
 _LINUX = sys.platform == "linux"
 _PDEATHSIG, _SET_DUMPABLE, _SIGKILL = 1, 4, 9
 _CAPSET = {"x86_64": 126, "aarch64": 91}
@@ -70,6 +71,7 @@ def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rul
     os.chdir(folder)
     for name in set(os.environ) - set(_KEPT_VARIABLES):
         del os.environ[name]
+    os.environ[_CACHE] = folder
     sys.path[:] = [entry for entry in sys.path if entry]
     if sys.platform != "win32":
         _set_limits(limits, rules)
