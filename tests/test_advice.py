@@ -61,7 +61,7 @@ def test_layer_without_its_bias_is_named(
     changed: Any, exercise: str, target: str, old: str, layer: str
 ) -> None:
     check = _first(changed(exercise, (old, f"{old[:-1]}, bias=False)")), target)
-    assert check.message.startswith(f"`{layer}` has no bias, and it should")
+    assert check.message.startswith(f"`{layer}` has no bias, and should")
 
 
 def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> None:

@@ -250,7 +250,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
             if evidence.hidden
             else f"{named} {verb}: nothing fits {sought}",
             detail="",
-            next_step="give it one: nn.Linear and nn.LayerNorm make a bias unless told otherwise",
+            next_step="give it one: torch makes it unless told otherwise",
         )
     if plain := [clean(path, 80) for path, what in answer.info.loose if what == "tensor"]:
         holder = "an attribute" if evidence.hidden else f"`{plain[0]}`"
