@@ -626,6 +626,22 @@ def test_every_round_of_calls_ends_at_one_time(
     assert len(set(ends)) == 1
 
 
+def test_what_hangs_is_not_tried_in_float32(
+    grade_text: GradeText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = []
+
+    def noted(*given: Any, **more: Any) -> Any:
+        rounds.append(collect(*given, **more))
+        return rounds[-1]
+
+    monkeypatch.setattr(grading, "collect", noted)
+    body = "if x.size(0) > 1:\n    raise RuntimeError('in float64')\nwhile True:\n    pass"
+    result = grade_text({"exercise1": with_body(body)}, case_seconds=0.5)
+    assert Status.TIMEOUT in {check.status for check in result.checks}
+    assert len(rounds) == 1
+
+
 # ---- errors of the submission ------------------------------------------------------------------
 
 

@@ -17,11 +17,10 @@ _HOPELESS = ("NotImplementedError", "NameError", "AttributeError")
 
 
 def calls_to_retry(key: AnswerKey, answers: Mapping[str, Answer]) -> list[Call]:
-    """Return all calls of the targets that raised where the reference answers."""
-    insisting = {
-        call.target
-        for call in key.plan.calls
-        if call.id in answers and _may_insist(call, key.answers[call.id], answers[call.id])
+    """Return all calls of the targets that raised where the reference answers, but never hung."""
+    made = [call for call in key.plan.calls if call.id in answers]
+    insisting = {c.target for c in made if _may_insist(c, key.answers[c.id], answers[c.id])} - {
+        c.target for c in made if answers[c.id].status is AnswerStatus.TIMEOUT
     }
     return [c for c in key.plan.calls if c.target in insisting and c.action in _ACTIONS]
 
