@@ -102,7 +102,7 @@ def _farthest(name: str, deviations: Sequence[Deviation]) -> Figure:
 
 def measure_beside_nbgrader() -> list[Figure]:
     """Time `grade batch` against nbgrader's stock kernel on the same notebooks and core."""
-    (row,) = measure_pinned(90)
+    (row,) = measure_pinned(240)
     share = 1 / row.measured
     return [Figure("grade batch / nbgrader's stock kernel", share, "x", 0.01, row.note)]
 

@@ -16,7 +16,7 @@ _UNSET = re.compile(r"empty|Tensor\(|\bnew\(|ndarray|resize_")
 
 def show(texts: Iterable[str]) -> None:
     """Fill new memory from now on if one of the texts may read what it has not set."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # not the GNU C library
-        # not for all: it is a write to every page that a child would have shared
-        fill = _FILL if any(map(_UNSET.search, texts)) else 0
-        ctypes.CDLL(None).mallopt(_PERTURB, fill)
+    # not for all: it is a write to every page that a child would have shared
+    if any(map(_UNSET.search, texts)):
+        with contextlib.suppress(AttributeError, OSError, TypeError):  # not the GNU C library
+            ctypes.CDLL(None).mallopt(_PERTURB, _FILL)
