@@ -40,6 +40,8 @@ def diagnose(
         return None
     target = evidence.target.name
     calls = evidence.key.plan.of_target(target)
+    if _is_unwritten(evidence, calls):
+        return None
     seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
     tolerance = _LAX if _fails_dtype(judged) else STRICT
     right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, [])
@@ -91,6 +93,12 @@ def _branches(calls: Sequence[Call]) -> list[Array]:
         for name, value in options
     ]
     return [mask for one in given for mask in (one, ~one)]
+
+
+def _is_unwritten(evidence: Evidence, calls: Sequence[Call]) -> bool:
+    """Whether the submission's own code says at each call that it is not written yet."""
+    errors = [evidence.answers[call.id].error for call in calls if call.id in evidence.answers]
+    return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)
 
 
 def first_wrong_call(evidence: Evidence) -> Call | None:
