@@ -65,15 +65,15 @@ def run_exercise(
     submission: Submission,
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
-    kept: Kept,
+    kept: Kept | None,
     *,
     quick: bool = False,
 ) -> Run:
     """Grade one exercise of a submission.
 
     `pairs` gives the signatures of two bugs at once; they are asked for on first need. `kept` has
-    the child of the exercise before, if it is of use. `quick` leaves out the search for the
-    smallest input that breaks a property; verdicts are the same.
+    the child of the exercise before, if it is of use, and gets that of this one. `quick` leaves out
+    the search for the smallest input that breaks a property; verdicts are the same.
     """
     source = submission.source(exercise)
     if source.problem:
@@ -166,16 +166,19 @@ def _calls(key: AnswerKey, kind: str) -> list[Call]:
 
 
 def _collect(
-    warm: WarmProcess, jobs: Mapping[str, Job], key: AnswerKey, limits: Limits, kept: Kept
+    warm: WarmProcess, jobs: Mapping[str, Job], key: AnswerKey, limits: Limits, kept: Kept | None
 ) -> tuple[dict[str, Collected], float]:
     """Make every call, by kind; tells, too, when all that follows has to end."""
     begun = time.monotonic()
-    tried = {k: kept.collect(job, _calls(key, k), key.payload, limits) for k, job in jobs.items()}
+    tried: dict[str, Collected | None] = {}
+    if kept is not None:
+        for kind, job in jobs.items():
+            tried[kind] = kept.collect(job, _calls(key, kind), key.payload, limits)
     if not any(tried.values()):
         begun = time.monotonic()  # what was tried in vain costs no time
     end = begun + limits.submission_seconds
     return {
-        kind: tried[kind]
+        kind: tried.get(kind)
         or collect(warm, job, _calls(key, kind), key.payload, limits, end=end, kept=kept)
         for kind, job in jobs.items()
     }, end

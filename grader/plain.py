@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from grader.syntax import parse
+from grader.syntax import chain, parse
 
 Units = Iterable[tuple[str, str]]
 _MODULES = frozenset({
@@ -139,8 +139,7 @@ def _root(node: ast.expr) -> str:
 
     It is "" where the chain begins at a call, and where it goes by an object's class.
     """
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Attribute) and node.attr == "__class__":
-            return ""
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    *links, begin = chain(node)
+    if any(isinstance(link, ast.Attribute) and link.attr == "__class__" for link in links):
+        return ""
+    return begin.id if isinstance(begin, ast.Name) else ""

@@ -2,6 +2,7 @@
 
 import ast
 import warnings
+from collections.abc import Iterator
 from functools import lru_cache
 
 _PARSED = 1 << 15  # characters; the longest exercise has 8,000
@@ -21,3 +22,11 @@ def parse(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def chain(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield an attribute or item, what it is of, and so on down to where the chain begins."""
+    yield node
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+        yield node

@@ -127,5 +127,5 @@ def renamed_forward(evidence: Evidence, target: Target) -> str:
     """Return the method of a target's class that may be meant to be `forward`, "" where none is."""
     methods = [m for m in method_names(evidence.source, target.name) if not m.startswith("_")]
     near = difflib.get_close_matches("forward", methods, 1)
-    common = [m for m in methods if m in ("call", "forwards", "foward", "run", "apply")]
+    common = [m for m in methods if m in ("call", "run", "apply")]
     return next(iter([*near, *common]), "")

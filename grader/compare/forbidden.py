@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from grader.compare.evidence import Forbidden
 from grader.submission import Source
-from grader.syntax import parse
+from grader.syntax import chain, parse
 
 _Labelled = tuple[str, ast.stmt]  # a statement, and the label of the unit in which it stands
 
@@ -82,9 +82,8 @@ def _made_and_mentioned(statement: ast.stmt) -> tuple[set[str], set[str]]:
 
 
 def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    *_, begin = chain(node)
+    return begin.id if isinstance(begin, ast.Name) else ""
 
 
 def _qualified(node: ast.expr, aliases: dict[str, str]) -> str:
