@@ -4,9 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests that share a fixture of their module stay together, all others go where there is time.
+PARALLEL := --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench nbgrader stubs wheel clean
+.PHONY: help demo check test coverage lint docs audit bench figures nbgrader stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -16,15 +18,33 @@ demo: $(STAMP) ## Install what is missing, grade the sample class and print its 
 	@$(BIN)/grade batch tests/submissions -o build/class --public --isolation process > /dev/null
 	@$(BIN)/grade report build/class --students
 
-test: $(STAMP) ## Install what is missing; lint, types, derived files, tests
+check: lint ## Lint, types, derived files, and the tests that need no answer key: under a minute
+	$(BIN)/pytest $(PARALLEL) -m "not key" -q
+
+test: lint docs ## Install what is missing; lint, types, derived files, pages, all tests
+	$(BIN)/pytest $(PARALLEL)
+
+coverage: $(STAMP) ## Run all tests once more, slower, and print which branches of grader they take
+	$(BIN)/pytest $(PARALLEL) $(COVERAGE)
+
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/grade derive --check
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+docs: $(STAMP) ## Build the pages in build/docs; a warning is an error
+	@$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs build/docs
+
+audit: $(STAMP) ## Test the course's own tests, and judge the reports on 2,000 random submissions
+	$(BIN)/grade audit
+	$(BIN)/grade audit --compose 2000
 
 bench: $(STAMP) ## Measure the project's figures against their targets
 	@$(BIN)/python benchmarks/run.py
+
+figures: $(STAMP) ## Count the figures of the package's structure against their targets
+	@$(BIN)/python benchmarks/structure.py
 
 nbgrader: $(STAMP) ## Run nbgrader's own autograde tests with our executor configured (minutes)
 	$(BIN)/python tests/nbgrader_own_tests.py

@@ -13,10 +13,10 @@ from safetensors.torch import load
 
 from grader.course.load import load_course
 from grader.course.models import Exercise
-from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
-from grader.grading import job_kinds, job_of
-from grader.submission import Submission, read_submission
+from grader.grading.engine import Engine, open_engine
+from grader.grading.exercise import job_kinds, job_of
+from grader.handin.read import Submission, read_submission
 from grader.worker.harness import Session
 
 
@@ -25,10 +25,9 @@ def run_bare(engine: Engine, exercise: Exercise, submission: Submission) -> int:
     key, course = engine.keys.keys[exercise.id], engine.folder.course
     made = 0
     for kind in job_kinds(key):
-        calls = [call.to_json() for call in key.plan.calls if call.earlier == kind]
+        calls = [call for call in key.plan.calls if call.earlier is kind]
         job = job_of(engine.folder, exercise, kind, engine.standins, submission)
-        header = {**job.header("float64", course.limits), "calls": calls}
-        session = Session(header, load(key.payload))
+        session = Session(job.sent("float64", course.limits), calls, load(key.payload))
         made += sum(bool(session.answer(call)) for call in calls)
         session.close()
     return made

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.course.load import load_course
+from grader.execute.child import limits_of
 from grader.execute.isolation import Level, probe
 from grader.execute.launch import WarmProcess
 
@@ -27,7 +28,7 @@ class Cost:
 
 def measure_isolation(level: Level, rounds: int = 100) -> Cost:
     """Start and end children that run nothing; raises UsageError for a level beyond reach."""
-    limits = load_course(ROOT).course.limits.model_dump()
+    limits = limits_of(load_course(ROOT).course.limits)
     warm = WarmProcess(level)
     starts, ends = [], []
     try:

@@ -19,17 +19,18 @@ from math import isfinite
 from pathlib import Path
 
 from batch import measure_batch
-from deviation import Deviation, measure_deviations
+from deviation import measure_deviations
 from figures import GRADE, ROOT, Figure
 from gradebook import measure_pinned
 from student import measure_student
 from timing import time_against
 
+from grader.audit.records import VariantTrial
 from grader.course.load import load_course
 from grader.errors import GraderError
 from grader.execute.launch import WarmProcess
 from grader.key.cache import load_keys
-from grader.plan.records import HIDDEN, PUBLIC
+from grader.records.calls import HIDDEN, PUBLIC
 
 _IMPORT_TORCH = (sys.executable, "-c", "import torch")
 _COMMANDS = {  # what is timed, and the greatest ratio to `import torch`
@@ -71,33 +72,37 @@ def measure_times(pairs: int) -> list[Figure]:
 
 def measure_closeness() -> list[Figure]:
     """Measure how far references and variants are from the key, in tolerances."""
-    folder = load_course(ROOT)
-    keys = load_keys(folder, [exercise.id for exercise in folder.course.exercises], PUBLIC)
     warm = WarmProcess()
     try:
-        found = measure_deviations(folder, ROOT / "tests" / "variants", keys.keys, warm)
+        tried = measure_deviations(load_course(ROOT), ROOT / "tests" / "variants", warm)
     finally:
         warm.close()
-    references = [d for d in found if d.file.startswith("solutions/")]
-    variants = [d for d in found if d not in references]
+    references = {file: t for file, t in tried.items() if file.startswith("solutions/")}
+    variants = {file: t for file, t in tried.items() if file not in references}
     return [
         _farthest("the references' deviation from the key", references),
         *(
             _farthest(
                 f"the {precision} variants' deviation",
-                [d for d in variants if d.precision == precision],
+                {f: t for f, t in variants.items() if t.deviation.precision == precision},
             )
             for precision in ("float64", "float32")
         ),
     ]
 
 
-def _farthest(name: str, deviations: Sequence[Deviation]) -> Figure:
-    farthest = max(deviations, key=lambda d: d.most)
-    note = f"{len(deviations)} files"
-    if farthest.most:
-        note += f", the farthest {farthest.file}: {farthest.where}"
-    return Figure(name, farthest.most, "tolerances", 0.1, note)
+def _farthest(name: str, tried: dict[str, VariantTrial]) -> Figure:
+    """Make the figure; a file that loses a check is infinitely far."""
+    file, farthest = max(tried.items(), key=lambda item: _apart(item[1]))
+    note = f"{len(tried)} files"
+    if _apart(farthest):
+        where = ", ".join(map(str, farthest.lost)) or farthest.deviation.where
+        note += f", the farthest {file}: {where}"
+    return Figure(name, _apart(farthest), "tolerances", 0.1, note)
+
+
+def _apart(trial: VariantTrial) -> float:
+    return float("inf") if trial.lost else trial.deviation.most
 
 
 def measure_beside_nbgrader() -> list[Figure]:

@@ -15,9 +15,10 @@ import pytest
 
 if TYPE_CHECKING:
     from grader.course.load import CourseFolder
-    from grader.engine import Engine
     from grader.execute.launch import WarmProcess
-    from grader.records import CheckResult, ExerciseResult
+    from grader.grading.engine import Engine
+    from grader.records.ids import CheckId
+    from grader.records.results import CheckResult, ExerciseResult
 
 _DESK: pytest.StashKey[Desk] = pytest.StashKey()
 _MANIFEST = Path("key", "manifest.json")  # of a course as students get it
@@ -33,8 +34,8 @@ class Desk:
 
     def engine(self, folder: CourseFolder) -> Engine:
         """Return the engine of a course; raises GraderError."""
-        from grader.engine import open_engine
         from grader.execute.launch import WarmProcess
+        from grader.grading.engine import open_engine
 
         if self._warm is None:
             self._warm = WarmProcess()
@@ -58,9 +59,9 @@ class ExerciseFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one item a check, by the course and its key; the file itself is not run."""
+        from grader.checks.judge import list_checks
         from grader.course.load import load_course
         from grader.errors import GraderError
-        from grader.grading import list_checks
 
         try:
             folder = load_course(self.path.parent.parent)
@@ -69,13 +70,13 @@ class ExerciseFile(pytest.File):
         except GraderError as error:
             raise self.CollectError(str(error)) from None
         for check in list_checks(folder.course, exercise, key):
-            yield CheckItem.from_parent(self, name=check.id.split("/", 1)[1], check_id=check.id)
+            yield CheckItem.from_parent(self, name=check.id.in_exercise, check_id=check.id)
 
     @cached_property
     def result(self) -> ExerciseResult:
         """The graded exercise, once for all of its items."""
         from grader.course.load import load_course
-        from grader.submission import read_submission
+        from grader.handin.read import read_submission
 
         folder = load_course(self.path.parent.parent)
         (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
@@ -87,14 +88,14 @@ class ExerciseFile(pytest.File):
 class CheckItem(pytest.Item):
     """One check of an exercise."""
 
-    def __init__(self, *, check_id: str, **arguments: Any) -> None:
+    def __init__(self, *, check_id: CheckId, **arguments: Any) -> None:
         """Take the check's id, as in a report."""
         super().__init__(**arguments)
         self.check_id = check_id
 
     def runtest(self) -> None:
         """Take the check's verdict; raises CheckFailed or pytest's Skipped."""
-        from grader.records import Status
+        from grader.records.results import Status
 
         result = self.file.result
         check = next(check for check in result.checks if check.id == self.check_id)
@@ -121,11 +122,11 @@ class CheckItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Say where the check belongs, for editors' test panels."""
-        return self.path, 0, self.check_id
+        return self.path, 0, str(self.check_id)
 
 
 def _words(result: ExerciseResult, check: CheckResult) -> str:
-    from grader.report.terminal import shown_case
+    from grader.report.words import shown_case
 
     lines = [check.message]
     for label, text in (("case", shown_case(check)), ("next", check.next_step)):

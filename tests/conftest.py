@@ -1,6 +1,7 @@
 """One warm worker, one key cache and the helpers that every test of grading shares."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,18 +12,19 @@ from typing import Any
 import filelock
 import pytest
 from hypothesis import settings
-from support import ROOT, Grade, RunGrade, Shown
+from support import NO_TOOL, ROOT, Grade, RunGrade, Shown
 
+from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import CourseFolder, load_course
-from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
-from grader.grading import Standins
+from grader.grading.engine import Engine, open_engine
+from grader.grading.exercise import Standins
+from grader.handin.read import Source, Submission, read_submission
 from grader.key.cache import Keys, load_keys
-from grader.plan.records import PUBLIC
-from grader.release import make_bundle, write_bundle
-from grader.start import start_course
-from grader.submission import Source, Submission, read_submission
+from grader.records.calls import PUBLIC
+from grader.student.start import start_course
 
+pytest_plugins = ["running"]
 settings.register_profile("same", derandomize=True)  # on every run the same examples
 settings.load_profile("same")
 
@@ -32,23 +34,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden/ from what grading gives"
     )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep all answer keys in one folder of this session, for subprocesses too."""
-    kept = os.environ.get("GRADE_TEST_CACHE")  # for whoever runs the tests again and again
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # by all workers
-    folder = Path(kept) if kept else shared / "keys"
-    folder.mkdir(exist_ok=True)
-    before = os.environ.get("GRADE_CACHE")
-    os.environ["GRADE_CACHE"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["GRADE_CACHE"]
-    else:
-        os.environ["GRADE_CACHE"] = before
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +51,9 @@ def folder() -> CourseFolder:
 
 
 @pytest.fixture(scope="session")
-def keys(folder: CourseFolder, cache: Path) -> Keys:
+def keys(folder: CourseFolder, key_cache: Path) -> Keys:
     """Build the public keys of all exercises, once a session; the first worker does it."""
-    with filelock.FileLock(cache / ".lock"):
+    with filelock.FileLock(key_cache / ".lock"):
         return load_keys(folder, [e.id for e in folder.course.exercises], PUBLIC)
 
 
@@ -165,3 +150,11 @@ def run_grade(keys: Keys) -> RunGrade:  # noqa: ARG001 - the keys are there befo
         return Shown(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """Return the program of a Chromium."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    found = next((found for name in names if (found := shutil.which(name))), None)
+    return found or pytest.skip(f"{NO_TOOL}Chromium (Debian: apt-get install chromium)")

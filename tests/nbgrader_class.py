@@ -186,7 +186,7 @@ def _mark_up(notebook: Notebook) -> None:
 
 def _cell(cell_type: str, source: str, metadata: Any = None, **more: Any) -> dict[str, Any]:
     """A cell of the student's own."""
-    ran = {"outputs": [], "execution_count": None} if cell_type == "code" else {}
+    ran: dict[str, Any] = {"outputs": [], "execution_count": None} if cell_type == "code" else {}
     plain = {"cell_type": cell_type, "source": source, "metadata": metadata or {}}
     return {**plain, "id": f"own-{abs(hash(source)) % 10**9}", **ran, **more}
 

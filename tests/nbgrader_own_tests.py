@@ -2,9 +2,10 @@
 
 They ship in its wheel. Their notebooks are no exercises of a course, so the executor hands them to
 nbgrader's kernel: what is tested is that nothing else of nbgrader's notices that we are there. That
-the executor itself gives what a kernel gives is the business of test_nbgrader_term.py. None is left
-out: those about kernels (`test_missing_source_kernelspec`, `test_incorrect_source_kernelspec`,
-`test_incorrect_submitted_kernelspec`, `test_infinite_loop`, `test_autograde_timeout`) pass as well.
+the executor itself gives what a kernel gives is the business of nbgrader/test_nbgrader_term.py.
+None is left out: those about kernels (`test_missing_source_kernelspec`,
+`test_incorrect_source_kernelspec`, `test_incorrect_submitted_kernelspec`, `test_infinite_loop`,
+`test_autograde_timeout`) pass as well.
 nbgrader itself skips two, as too long: `test_many_students`, `test_infinite_loop_with_output`.
 """
 

@@ -1,6 +1,7 @@
 """A term with nbgrader on a fresh directory, by its commands, with what they say.
 
-The README shows the transcript; test_nbgrader_term.py tests what came of it, and that it is so.
+docs/nbgrader.md shows the transcript; nbgrader/test_nbgrader_term.py tests what came of it, and
+that it is so.
 """
 
 import os
@@ -19,7 +20,7 @@ from nbgrader.tests import run_nbgrader
 from support import TESTS
 
 from grader.cli.main import cli
-from grader.nbgrader.autograde import Outcome, Request, autograde
+from grader.nbgrader.autograde import AutogradeRequest, AutogradeSummary, autograde
 
 COURSE = TESTS / "courses" / "statistics"
 NAME = "running-statistics"
@@ -65,10 +66,10 @@ class Term:
         with self.gradebook() as gradebook:
             return Snapshot(grade_rows(gradebook), comment_rows(gradebook), contents(files))
 
-    def grade(self, **more: Any) -> Outcome:
+    def grade(self, **more: Any) -> AutogradeSummary:
         """Grade by the bulk command's function."""
         request = {"assignment": NAME, "jobs": 2, **more}
-        return autograde(Request(self.directory, **request), Silent())
+        return autograde(AutogradeRequest(self.directory, **request), Silent())
 
     def run(self, command: str, *, leave_out: str = "", first: int = 99) -> None:
         """Run a command as in a terminal in the course directory, and take down what it prints.

@@ -1,4 +1,4 @@
-"""A student's first hour, as the README tells it: runs the commands and prints what they say."""
+"""A student's first hour, as docs/students.md tells it: runs the commands, prints what they say."""
 
 import os
 import shlex

@@ -22,18 +22,21 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 from grader.audit.mutants import Mutation, make_mutations
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
+from grader.course.derive import read_solution
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
-from grader.execute.answers import Answer
-from grader.key.build import read_solution, reference_imports
-from grader.key.build_bugs import Lab, affected, disguised
-from grader.key.reference import Reference, make_answer
-from grader.key.store import AnswerKey
-from grader.plan.records import Call
-from grader.records import Status
-from grader.submission import Source
-from grader.worker.calls import Recipes
+from grader.handin.read import Source
+from grader.key.build_bugs import MutantRunner, affected, as_mutant
+from grader.key.reference import Reference, make_answer, reference_imports
+from grader.records.answers import Answer
+from grader.records.calls import Call
+from grader.records.ids import CallId, CheckId, Kind
+from grader.records.key import AnswerKey
+from grader.records.results import Status
+from grader.worker.names import Group
+from grader.worker.protocol import Action
+from grader.worker.targets import Recipes
 
 _BAD = (Status.FAILED, Status.TIMEOUT)
 _UNLOADED = "does not load"
@@ -58,10 +61,10 @@ class Equivalent(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: str = Field(default="", description="exercise1:self_attention:constant-3")
-    exercise: str = ""
-    before: str = Field(default="", description="the statement as ast.unparse prints it")
-    after: str = ""
+    id: str = Field(default="", description="as `exercise1:self_attention:constant-3`")
+    exercise: str = Field(default="", description="in place of an id, with `before` and `after`")
+    before: str = Field(default="", description="the statement as `ast.unparse` prints it")
+    after: str = Field(default="", description="the same with the change")
     reason: str = Field(min_length=1, description="why no check can tell it, for a reviewer")
 
     @model_validator(mode="after")
@@ -124,7 +127,7 @@ def run_mutations(
 ) -> list[MutationResult]:
     """Run every mutant of a solution on the key's calls; raises CourseError.
 
-    The disguised text runs first: where that fails a check, a mutant's failure would mean nothing.
+    The unchanged text runs first: where that fails a check, a mutant's failure would mean nothing.
     """
     with _alone(), reference_imports(folder):
         bench = _Bench(folder, exercise, key)
@@ -138,7 +141,7 @@ def run_mutations(
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """One thread, no warnings, and torch's defaults as they were afterwards."""
+    """One thread, no warnings, and afterwards torch's defaults as they were."""
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     torch.set_num_threads(1)
     try:
@@ -186,29 +189,30 @@ class _Bench:
         """Only the main cases: a case that fails in both dtypes fails the numeric check."""
         if not target.points.numeric:
             return ""
-        start = f"{target.name}/main-"
-        calls = [c for c in self.key.plan.calls if c.id.startswith(start) and c.action == "forward"]
+        plan = self.key.plan
+        main = [case for case in plan.numeric_cases(target.name) if case.main]
+        calls = [plan.call(CallId(target.name, case.id, Action.FORWARD)) for case in main]
         answers = self._run(source, calls, torch.float64)
         evidence = self._evidence(target, answers, {})
-        if all(judge_call(evidence, call, "output").passed for call in calls):
+        if all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls):
             return ""
         again = self._evidence(target, answers, self._run(source, calls, torch.float32))
-        wrong = any(not judge_call(again, call, "output").passed for call in calls)
-        return f"{self.exercise.id}/{target.name}/numeric" if wrong else ""
+        wrong = any(not judge_call(again, call, Group.OUTPUT).passed for call in calls)
+        return str(CheckId(self.exercise.id, target.name, Kind.NUMERIC)) if wrong else ""
 
     def _fails(self, source: str, own: str, targets: Sequence[Target], *, fit: bool) -> str:
         """Every check of some targets; training to the end is judged only where `fit`."""
-        lab = Lab(self.folder, self.exercise, self.key, self.recipes)
-        found = lab.examine(disguised(source, own if fit else ""), targets, bugs=False)
+        runner = MutantRunner(self.folder, self.exercise, source, self.key, self.recipes)
+        found = runner.examine(as_mutant(source, own if fit else ""), targets, bugs=False)
         results = [r for target in targets for r in found.results[target.name]]
-        return next((r.id for r in results if r.status in _BAD), "")
+        return next((str(r.id) for r in results if r.status in _BAD), "")
 
     def _run(self, source: str, calls: Sequence[Call], dtype: torch.dtype) -> dict[str, Answer]:
         reference = Reference(self.exercise, source, self.folder, dtype)
         tensors = self.key.plan.tensors
         runner = reference.runner(tensors, shared=self.recipes, audits=False)
-        runner.announce([call.to_json() for call in calls], self.exercise.forbids)
-        return {call.id: make_answer(runner, call.to_json()) for call in calls}
+        runner.announce(calls, self.exercise.forbids)
+        return {call.id: make_answer(runner, call) for call in calls}
 
     def _evidence(
         self, target: Target, answers: dict[str, Answer], answers32: dict[str, Answer]
@@ -219,7 +223,7 @@ class _Bench:
 
 
 class _Late(BaseException):
-    """Raised in a mutant that takes too long; no `except Exception` of its own holds it."""
+    """Raised in a mutant that takes too long; no `except Exception` of its own catches it."""
 
 
 @contextlib.contextmanager
@@ -269,7 +273,7 @@ def mutation_report(folder: CourseFolder, exercise: Exercise, key: AnswerKey) ->
     An explanation that fits no survivor is stale, and an error.
     """
     entries = [e for e in load_equivalent(folder) if e.exercise_id == exercise.id]
-    results = run_mutations(folder, exercise, read_solution(folder, exercise), key)
+    results = run_mutations(folder, exercise, read_solution(folder.solutions / exercise.file), key)
     survivors = [result.mutation for result in results if not result.killed]
     for entry in entries:
         if not any(entry.explains(mutation) for mutation in survivors):

@@ -18,7 +18,7 @@ import yaml
 
 from grader.course.models import Course, Exercise
 from grader.errors import UsageError
-from grader.submission import SUFFIXES
+from grader.handin.read import SUFFIXES
 
 _ZIP = ".zip"
 _MOODLE = re.compile(r"^(?P<student>.+_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)$")
@@ -30,7 +30,7 @@ _LITTER = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
-class Part:
+class EntryFile:
     """One thing that a student handed in."""
 
     path: Path  # a folder, a zip, or a single file
@@ -42,7 +42,7 @@ class Entry:
     """One student's submission, before it is read."""
 
     student: str  # unique within a class
-    parts: tuple[Part, ...]
+    parts: tuple[EntryFile, ...]
     notes: tuple[str, ...] = ()  # what a person should know
 
 
@@ -51,7 +51,7 @@ class _Named:
     """A path and whose it is, as its name tells."""
 
     student: str
-    part: Part
+    part: EntryFile
     note: str = ""
     several: bool = False  # whether a student of this platform has one path for each file
 
@@ -88,19 +88,21 @@ def _name_of(path: Path, course: Course, students: Mapping[str, str]) -> _Named 
     folder = path.is_dir() and not path.is_symlink()
     known = path.suffix.lower() in (*SUFFIXES, _ZIP)
     if path.is_symlink() and not known:
-        return _Named(path.name, Part(path, path.name))  # to be refused with a reason
+        return _Named(path.name, EntryFile(path, path.name))  # to be refused with a reason
     if not folder and not known:
         return None
     if path.name in students:
-        return _Named(students[path.name], Part(path, path.name))
+        return _Named(students[path.name], EntryFile(path, path.name))
     if found := _MOODLE.match(path.name):
         file = found["file"] or path.name
-        return _Named(found["student"], Part(path, file), several=True)
+        return _Named(found["student"], EntryFile(path, file), several=True)
     if not folder and (found := _CANVAS.match(path.name)):
         late = "handed in late" if found["late"] else ""
-        return _Named(f"{found['student']}_{found['id']}", Part(path, found["file"]), late, True)
+        return _Named(
+            f"{found['student']}_{found['id']}", EntryFile(path, found["file"]), late, True
+        )
     if folder or path.suffix.lower() == _ZIP:
-        return _Named(path.name if folder else path.stem, Part(path, path.name))
+        return _Named(path.name if folder else path.stem, EntryFile(path, path.name))
     return _named_by_exercise(path, course)
 
 
@@ -110,11 +112,11 @@ def _named_by_exercise(path: Path, course: Course) -> _Named:
         for stem in (exercise.stem, exercise.id):
             student = path.stem.removesuffix(stem).rstrip("_- .")
             if path.stem.endswith(stem) and student:
-                part = Part(path, f"{stem}{path.suffix.lower()}")
+                part = EntryFile(path, f"{stem}{path.suffix.lower()}")
                 return _Named(student, part, several=True)
     only = course.exercises[0] if len(course.exercises) == 1 else None
     name = f"{only.stem}{path.suffix.lower()}" if only else path.name
-    return _Named(path.stem, Part(path, name))
+    return _Named(path.stem, EntryFile(path, name))
 
 
 def _gradescope_names(path: Path) -> dict[str, str]:

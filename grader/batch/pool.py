@@ -5,8 +5,6 @@ again; the second time the unit is given up.
 """
 
 import contextlib
-import multiprocessing
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
 from grader.errors import GraderError, InternalError
+from grader.processes import SPAWN, nothing_shared
 
 U = TypeVar("U")  # a unit of work, plain data
 R = TypeVar("R")  # what it came to, plain data
@@ -24,8 +23,6 @@ Begin = Callable[[], AbstractContextManager[Callable[[U], R]]]
 
 _TRIES = 2  # of a unit
 _PATIENCE = 2.0  # seconds that a process may take to end by itself
-_SAFE_PATH = "PYTHONSAFEPATH"
-_CONTEXT = multiprocessing.get_context("spawn")  # as on every platform; nothing is inherited
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Pool(Generic[U, R]):
         self._members.clear()
 
     def _feed(self, coming: Iterator[_Task[U]]) -> None:
-        """Give every free process a unit, hiring as many processes as there is work for."""
+        """Give every free process a unit, starting as many processes as there is work for."""
         while True:
             free = [member for member in self._members if member.task is None]
             if not free and len(self._members) >= self._jobs:
@@ -95,9 +92,9 @@ class Pool(Generic[U, R]):
                 member.line.send(task.unit)
 
     def _hire(self) -> _Member[U]:
-        ours, theirs = _CONTEXT.Pipe()
-        process = _CONTEXT.Process(target=_work, args=(self._begin, theirs))
-        with _safe_path():
+        ours, theirs = SPAWN.Pipe()
+        process = SPAWN.Process(target=_work, args=(self._begin, theirs))
+        with nothing_shared():
             process.start()
         theirs.close()
         member: _Member[U] = _Member(process, ours)
@@ -125,19 +122,6 @@ class Pool(Generic[U, R]):
             yield Lost(task.unit, content)
 
 
-@contextlib.contextmanager
-def _safe_path() -> Iterator[None]:
-    """Let what is started import nothing from this folder: submissions may lie in it."""
-    before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(_SAFE_PATH)
-        if before is not None:
-            os.environ[_SAFE_PATH] = before
-
-
 def _end(member: _Member[Any]) -> None:
     if member.process.is_alive():
         member.process.kill()
@@ -146,7 +130,7 @@ def _end(member: _Member[Any]) -> None:
 
 def _work(begin: Begin[U, R], line: Connection) -> None:
     """Serve one line until it closes, or a unit fails."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that hired this one decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
     word = "unready"
     try:
         with begin() as work:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from grader.archive import ArchiveLimits, read_archive
-from grader.batch.entries import Entry, Part, proper_name
-from grader.compare.evidence import clean
+from grader.batch.entries import Entry, EntryFile, proper_name
 from grader.course.models import Course
 from grader.errors import SubmissionError
-from grader.submission import (
+from grader.handin.archive import ArchiveLimits, read_archive
+from grader.handin.read import (
     SUFFIXES,
     Opener,
     Refused,
@@ -20,6 +19,7 @@ from grader.submission import (
     read_regular,
     submission_of,
 )
+from grader.records.text import clean
 
 _DEPTH = 4  # folders below a student's own that are looked into
 _VISITED = 2000  # names in a student's folder that are looked at
@@ -67,7 +67,7 @@ def _nothing_of_the_course(files: Mapping[str, Opener]) -> str:
     return f"no exercise's file was handed in, but {shown}{more}: give files the names of the stubs"
 
 
-def _files_of(part: Part, limit: int) -> dict[str, Opener]:
+def _files_of(part: EntryFile, limit: int) -> dict[str, Opener]:
     """Return the sources of a part by path; raises Refused or SubmissionError."""
     if part.path.is_symlink():
         raise Refused("is a link", "hand in the files themselves")
@@ -89,7 +89,7 @@ def _crowded() -> Refused:
 
 def _given(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
-        raise Refused(f"is larger than {limit // 1024} KiB", "hand in the code alone")
+        raise Refused(f"is larger than {limit // 1024} KiB", "hand in only the code")
     return data
 
 
@@ -105,7 +105,7 @@ def _walk(folder: Path) -> dict[str, Opener]:
         folders[:] = sorted(f for f in folders if depth < _DEPTH and not _is_litter(f))
         visited += len(folders) + len(names)
         if visited > _VISITED:
-            raise Refused(f"holds more than {_VISITED} files", "hand in the code alone")
+            raise Refused(f"holds more than {_VISITED} files", "hand in only the code")
         for name in sorted(n for n in names if not _is_litter(n)):
             path = here / name
             if path.suffix.lower() in SUFFIXES:

@@ -10,17 +10,16 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import Any
 
 import filelock
 
-from grader.batch.unit import Graded
-from grader.engine import ENGINE
+from grader.batch.unit import GradedSubmission
 from grader.errors import InternalError, UsageError
 from grader.files import replace_file
-from grader.records import ExerciseResult, result_to_json
+from grader.grading.engine import ENGINE
+from grader.records.results import Diagnosis, Status, result_to_json
 
 DATABASE = "results.sqlite"
 STUDENTS = "students"
@@ -47,13 +46,53 @@ class About:
     split: str
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A row of the table `results`, in the order of its columns."""
+
+    student: str
+    exercise: str
+    digest: str
+    status: str
+    score: float
+    max_score: float
+    absent: bool
+    remarks: str  # JSON
+    result: str  # JSON
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """What a stored result tells of one exercise."""
+
+    diagnoses: tuple[Diagnosis, ...]
+    messages: tuple[str, ...]  # of the checks that are not passed
+
+    @staticmethod
+    def parse(text: str) -> "StoredResult":
+        """Read the text of a row's result."""
+        document = json.loads(text)
+        failed = [c for c in document["checks"] if c["status"] != Status.PASSED]
+        return StoredResult(
+            tuple(
+                Diagnosis(d["target"], tuple(d["bugs"]), d["step"], d["hint"], d["evidence"])
+                for d in document["diagnoses"]
+            ),
+            tuple(check["message"] for check in failed if check["message"]),
+        )
+
+
 class Results:
     """The results of one course in one folder; only one process at a time writes them."""
 
-    def __init__(self, folder: Path, about: About) -> None:
-        """Open or begin a folder; raises UsageError where it holds something else."""
+    def __init__(self, folder: Path, about: About, *, cases: str = "") -> None:
+        """Open or begin a folder; raises UsageError where it holds something else.
+
+        `cases` tells the hidden cases of one secret from those of another.
+        """
         self.folder = folder
         self._about = about
+        self._cases = cases
         with _reported(folder):
             (folder / STUDENTS).mkdir(parents=True, exist_ok=True)
             self._lock = filelock.FileLock(folder / ".lock")
@@ -85,10 +124,12 @@ class Results:
                     found.setdefault(student, {})[exercise] = digest
         return found
 
-    def keep(self, graded: Graded, key: str) -> None:
+    def keep(self, graded: GradedSubmission, key: str) -> None:
         """Write what a submission came to; raises InternalError where that cannot be done."""
         with _reported(self.folder):
-            results = self._merged(graded)
+            rows = self._rows_before(graded.student) | {
+                exercise: _row(graded, exercise) for exercise in graded.results
+            }
             file = self._file_of(graded.student)
             document = {
                 "format_version": RESULTS_VERSION,
@@ -96,10 +137,10 @@ class Results:
                 **asdict(self._about),
                 "engine": ENGINE,
                 "key": key,
-                "score": round(sum(r["score"] for r in results.values()), 2),
-                "max_score": round(sum(r["max_score"] for r in results.values()), 2),
+                "score": round(sum(row.score for row in rows.values()), 2),
+                "max_score": round(sum(row.max_score for row in rows.values()), 2),
                 "notes": list(graded.notes),
-                "results": [results[exercise] for exercise in sorted(results)],
+                "results": [json.loads(rows[exercise].result) for exercise in sorted(rows)],
             }
             text = json.dumps(document, ensure_ascii=False) + "\n"
             replace_file(self.folder / STUDENTS / file, text.encode())
@@ -110,23 +151,20 @@ class Results:
                 )
                 self._database.executemany(
                     "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [_row(graded, exercise) for exercise in sorted(graded.results)],
+                    [astuple(rows[exercise]) for exercise in sorted(graded.results)],
                 )
 
-    def _merged(self, graded: Graded) -> dict[str, dict[str, Any]]:
-        """Return a student's results by exercise, those of before under those of now."""
-        before = self._database.execute(
-            "SELECT exercise, result FROM results WHERE student = ?", (graded.student,)
-        )
-        kept = {exercise: json.loads(text) for exercise, text in before}
-        return kept | {e: result_to_json(r) for e, r in graded.results.items()}
+    def _rows_before(self, student: str) -> dict[str, _Row]:
+        """Return what is stored of a student, by exercise."""
+        found = self._database.execute("SELECT * FROM results WHERE student = ?", (student,))
+        return {row.exercise: row for row in (_Row(*values) for values in found)}
 
     def _file_of(self, student: str) -> str:
         """Return the name of a student's file: plain, and different for different students."""
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", student).strip("._") or "student"
         if plain == student == student.lower() and len(plain) <= 80:
             return f"{plain}.json"
-        # no plain name has a tilde, so nobody can be called as another's file is
+        # no plain name has a tilde, so no student's plain name is another's file
         return f"{plain[:80]}~{hashlib.sha256(student.encode()).hexdigest()[:16]}.json"
 
     def _check(self) -> None:
@@ -140,8 +178,16 @@ class Results:
                     f"{self.folder} holds results of another kind ({what}: {found[name]}, not "
                     f"{value}): name another folder"
                 )
+        if found.get("cases", self._cases) != self._cases:
+            raise UsageError(
+                f"{self.folder} holds results on the hidden cases of another secret: put that one "
+                "back from a backup, or name another folder"
+            )
         with self._database:
-            self._database.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
+            self._database.executemany(
+                "INSERT OR REPLACE INTO about VALUES (?, ?)",
+                {**wanted, "cases": self._cases}.items(),
+            )
 
 
 @contextlib.contextmanager
@@ -164,12 +210,19 @@ def _open(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _row(graded: Graded, exercise: str) -> tuple[Any, ...]:
-    result: ExerciseResult = graded.results[exercise]
-    text = json.dumps(result_to_json(result), ensure_ascii=False)
-    remarks = json.dumps(graded.remarks[exercise])
-    keyed = (graded.student, exercise, graded.digests[exercise], result.status.value)
-    return (*keyed, result.score, result.max_score, exercise in graded.absent, remarks, text)
+def _row(graded: GradedSubmission, exercise: str) -> _Row:
+    result = graded.results[exercise]
+    return _Row(
+        graded.student,
+        exercise,
+        graded.digests[exercise],
+        result.status.value,
+        result.score,
+        result.max_score,
+        exercise in graded.absent,
+        json.dumps(graded.remarks[exercise]),
+        json.dumps(result_to_json(result), ensure_ascii=False),
+    )
 
 
 @contextlib.contextmanager

@@ -10,13 +10,13 @@ from grader.batch.entries import Entry, find_entries
 from grader.batch.pool import Begin, Lost, Pool
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
-from grader.batch.unit import Graded, Unit, grade_unit
+from grader.batch.unit import GradedSubmission, Unit, grade_unit
 from grader.batch.workplace import Workplace, prepare_keys
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
-from grader.plan.records import HIDDEN, PUBLIC
+from grader.key.secret import mark_of, split_and_secret
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ def run_batch(
     level = choose_for_class(request.isolation)
     entries = find_entries(request.submissions, request.folder.course)
     _refuse_inside(request)
-    split = HIDDEN if request.hidden else PUBLIC
-    results = Results(request.results, About(request.folder.course.title, split))
+    split, secret = split_and_secret(request.folder, hidden=request.hidden)
+    about = About(request.folder.course.title, split)
+    results = Results(request.results, about, cases=mark_of(secret) if request.hidden else "")
     try:
         keys = prepare_keys(
             request.folder, request.exercises, expect, advance, hidden=request.hidden
@@ -87,14 +88,14 @@ def _grade_all(
     request: BatchRequest,
     entries: Sequence[Entry],
     known: dict[str, dict[str, str]],
-    begin: Begin[Unit, Graded],
+    begin: Begin[Unit, GradedSubmission],
     results: Results,
     digest: str,
     advance: Callable[[str], None],
 ) -> int:
     ids = tuple(exercise.id for exercise in request.exercises)
     units = (Unit(entry, ids, known.get(entry.student, {})) for entry in entries)
-    pool: Pool[Unit, Graded] = Pool(begin, min(request.jobs, len(entries)))
+    pool: Pool[Unit, GradedSubmission] = Pool(begin, min(request.jobs, len(entries)))
     graded = 0
     try:
         for done in pool.map(units):
@@ -110,13 +111,13 @@ def _grade_all(
 
 
 @contextlib.contextmanager
-def _grader(workplace: Workplace) -> Iterator[Callable[[Unit], Graded]]:
+def _grader(workplace: Workplace) -> Iterator[Callable[[Unit], GradedSubmission]]:
     """Give what grades units, in a process of its own."""
     with workplace.opened() as engine:
         yield partial(grade_unit, engine)
 
 
-def _given_up(lost: Lost[Unit]) -> Graded:
+def _given_up(lost: Lost[Unit]) -> GradedSubmission:
     """Our own fault: no result, so that the next run tries again, and a person is told."""
     note = f"could not be graded, by a fault of grader's own: {lost.reason}"
-    return Graded(lost.unit.entry.student, (note,), {}, {}, frozenset(), {})
+    return GradedSubmission(lost.unit.entry.student, (note,), {}, {}, frozenset(), {})

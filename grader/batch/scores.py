@@ -1,14 +1,12 @@
 """Reads score rows out of a results folder."""
 
-import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from grader.batch.results import reading
-from grader.export import ScoreRow, Scores
-from grader.records import Diagnosis, Status
+from grader.batch.export import ScoreRow, Scores
+from grader.batch.results import StoredResult, reading
+from grader.records.results import Status
 
 
 def read_results(folder: Path, assignment: str = "") -> Scores:
@@ -52,16 +50,11 @@ def _rows(database: sqlite3.Connection, assignment: str) -> Iterator[ScoreRow]:
     for (student,) in database.execute("SELECT student FROM students ORDER BY student"):
         for exercise, points in possible.items():
             score, text = found.get((student, exercise), (0.0, ""))
-            comment = _comment(json.loads(text)) if text else ""
+            comment = _comment(StoredResult.parse(text)) if text else ""
             yield ScoreRow(student, assignment, exercise, score, points, comment=comment)
 
 
-def _comment(result: Mapping[str, Any]) -> str:
+def _comment(result: StoredResult) -> str:
     """Return what is said of an exercise: the mistakes with their hints, else what failed first."""
-    found = [
-        Diagnosis(d["target"], tuple(d["bugs"]), d["step"], d["hint"], d["evidence"])
-        for d in result["diagnoses"]
-    ]
-    failed = (c["message"] for c in result["checks"] if c["status"] != Status.PASSED)
-    named = "\n".join(dict.fromkeys(d.told for d in found if d.told))
-    return named or next((message for message in failed if message), "")
+    named = "\n".join(dict.fromkeys(d.told for d in result.diagnoses if d.told))
+    return named or next(iter(result.messages), "")

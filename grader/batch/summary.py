@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
 
-from grader.batch.results import reading
+from grader.batch.results import StoredResult, reading
 from grader.course.models import Course
-from grader.records import Status
 
 _BUGS = 12  # of the most frequent
 
@@ -41,7 +39,7 @@ class BugSummary:
 
 @dataclass(frozen=True)
 class Remark:
-    """Why a submission needs a person's eye."""
+    """Why a person should look at a submission."""
 
     student: str
     exercise: str  # "" for the submission as a whole
@@ -114,7 +112,7 @@ def _students(database: sqlite3.Connection, exercises: Sequence[str]) -> list[St
     ):
         if exercise in exercises:
             scores[student][exercise] = score
-            findings[student][exercise] = _finding(json.loads(text))
+            findings[student][exercise] = _finding(StoredResult.parse(text))
     found = [
         StudentSummary(
             student,
@@ -127,20 +125,19 @@ def _students(database: sqlite3.Connection, exercises: Sequence[str]) -> list[St
     return sorted(found, key=lambda s: (-s.total, s.student))
 
 
-def _finding(result: Mapping[str, Any]) -> str:
+def _finding(result: StoredResult) -> str:
     """Return the first diagnosis, else the first failed check's sentence, else ""."""
-    for diagnosis in result["diagnoses"]:
-        if diagnosis["bugs"]:
-            return f"{', '.join(diagnosis['bugs'])} in {diagnosis['target']}"
-    failed = [c["message"] for c in result["checks"] if c["status"] != Status.PASSED]
-    return next((message for message in failed if message), "")
+    for diagnosis in result.diagnoses:
+        if diagnosis.bugs:
+            return f"{', '.join(diagnosis.bugs)} in {diagnosis.target}"
+    return next(iter(result.messages), "")
 
 
 def _bugs(database: sqlite3.Connection, exercises: Sequence[str]) -> tuple[BugSummary, ...]:
     counted: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for exercise, text in database.execute("SELECT exercise, result FROM results"):
-        diagnoses = json.loads(text)["diagnoses"] if exercise in exercises else []
-        counted.update({(exercise, tuple(d["bugs"])) for d in diagnoses if d["bugs"]})
+        diagnoses = StoredResult.parse(text).diagnoses if exercise in exercises else ()
+        counted.update({(exercise, d.bugs) for d in diagnoses if d.bugs})
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     return tuple(BugSummary(e, bugs, count) for (e, bugs), count in ranked[:_BUGS])
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
 from grader.course.models import Course, Exercise
-from grader.engine import Engine
-from grader.records import CheckResult, ExerciseResult, Status
-from grader.submission import Source, Submission
+from grader.grading.engine import Engine
+from grader.handin.read import Source, Submission
+from grader.records.results import CheckResult, ExerciseResult, Status
+from grader.worker.protocol import Earlier
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,18 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedSubmission:
     """What a unit came to; what is as it was has no result."""
 
     student: str
     notes: tuple[str, ...]
     results: Mapping[str, ExerciseResult]  # by exercise
-    remarks: Mapping[str, tuple[str, ...]]  # by exercise, what needs a person's eye
+    remarks: Mapping[str, tuple[str, ...]]  # by exercise, what a person should look at
     absent: frozenset[str]  # exercises for which nothing was handed in
     digests: Mapping[str, str]  # by exercise, of all that its result depends on
 
 
-def grade_unit(engine: Engine, unit: Unit) -> Graded:
+def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
     """Read a submission and grade what of it is new or changed."""
     course = engine.folder.course
     handed = read_entry(unit.entry, course)
@@ -46,31 +47,33 @@ def grade_unit(engine: Engine, unit: Unit) -> Graded:
     runs = engine.runs(new, handed.submission, quick=True)
     results = {run.result.exercise: run.result for run in runs}
     remarks = {
-        e: _remarks(handed, handed.submission.source(course.exercise(e)), result)
+        e: _remarks(course, handed, handed.submission.source(course.exercise(e)), result)
         for e, result in results.items()
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
-    return Graded(unit.entry.student, handed.notes, results, remarks, absent, digests)
+    return GradedSubmission(unit.entry.student, handed.notes, results, remarks, absent, digests)
 
 
-def _remarks(handed: Handed, source: Source, result: ExerciseResult) -> tuple[str, ...]:
+def _remarks(
+    course: Course, handed: Handed, source: Source, result: ExerciseResult
+) -> tuple[str, ...]:
     if source.problem:
         told = source.absent or source.problem in handed.notes
         return () if told else (f"{source.problem}: {source.next_step}",)
-    seen = (check.message for check in result.checks if _needs_an_eye(check))
+    seen = (check.message for check in result.checks if _needs_an_eye(course, check))
     return tuple(dict.fromkeys([*result.notes, *seen]))
 
 
-def _needs_an_eye(check: CheckResult) -> bool:
+def _needs_an_eye(course: Course, check: CheckResult) -> bool:
     """Whether a check tells of our own fault, or of what only a person can judge."""
-    forbidden = check.id.endswith("/property/allowed") and check.status is Status.FAILED
-    return forbidden or check.status is Status.ERROR
+    prop = course.property_of(check.id) if check.status is Status.FAILED else None
+    return check.status is Status.ERROR or (prop is not None and prop.for_a_person)
 
 
 def unit_digest(key: str, course: Course, exercise: Exercise, submission: Submission) -> str:
     """Return a digest of the key and of all the text that an exercise's result depends on."""
     used = [submission.source(exercise)]
-    if any(target.earlier == "own" for target in exercise.targets):
+    if any(target.earlier is Earlier.OWN for target in exercise.targets):
         used += [submission.source(e) for e in course.earlier(exercise)]
     text = json.dumps([key, exercise.id, [_plain(source) for source in used]])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
-from grader.engine import Engine, open_engine
 from grader.errors import InternalError
 from grader.execute.isolation import Level
 from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine, open_engine
 from grader.key.cache import Keys, build_missing_pairs, load_keys
 from grader.key.secret import split_and_secret
 

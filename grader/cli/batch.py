@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from grader.batch.run import BatchRequest, run_batch
+from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.summary import summarise
-from grader.cli.grade_many import chosen_exercises
-from grader.cli.progress import Progress
+from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 from grader.execute.isolation import Level
+from grader.handin.choose import chosen_exercises
 from grader.report.batch import render_students, render_summary, summary_to_json
 
 
@@ -40,18 +40,23 @@ def run_batch_command(
         isolation=Level(isolation) if isolation else None,
         force=force,
     )
-    progress = Progress(rate_of="students")
+    progress = ProgressBar(rate_of="students")
     try:
         batch = run_batch(request, expect=progress.expect, advance=progress.advance)
     finally:
         progress.finish()
+    _tell(batch, results)
+    return 0
+
+
+def _tell(batch: Batch, results: Path) -> None:
+    """Print the table; what is only so now goes beside it, so that the table stays the same."""
     click.echo(render_summary(batch.summary, width=_width()))
     told = (
         f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
         f"isolation: {batch.isolation}"
     )
-    click.echo(told, err=True)  # the table stays the same, whenever it is printed
-    return 0
+    click.echo(told, err=True)
 
 
 def run_report(results: Path, course: Path | None, *, students: bool, as_json: bool) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from grader.cli.grade_many import chosen_exercises, place_of_work, read_work
-from grader.cli.progress import Progress
+from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
-from grader.engine import Engine, open_engine
 from grader.execute.launch import WarmProcess
-from grader.submission import Submission
+from grader.grading.engine import Engine, open_engine
+from grader.handin.choose import chosen_exercises, place_of_work, read_work
+from grader.handin.read import Submission
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def open_desk(
 ) -> Iterator[Desk]:
     """Open the exercises that were named, all where none was; raises GraderError."""
     warm = WarmProcess()
-    progress = Progress()
+    progress = ProgressBar()
     try:
         folder = load_course(find_course(course))
         exercises = chosen_exercises(folder, typed)

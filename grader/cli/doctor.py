@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from grader.course.models import Limits
-from grader.execute.answers import AnswerStatus
 from grader.execute.isolation import Isolation, Level, probe
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, collect
-from grader.plan.records import Call
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Call
+from grader.report.layout import columns
+from grader.worker.protocol import Action, TargetKind
 
 _LIMITS = Limits(
     case_seconds=5, target_seconds=30, submission_seconds=60, cpu_seconds=30, data_mib=512,
@@ -82,7 +83,7 @@ def _examine(level: Level) -> Iterator[Trial]:
         ]
         text = "\n".join(["import os, socket, torch", *aims, *functions])
         calls = [
-            Call(str(n), f"trial{n}", "function", "doctor", "forward", [], {}, [], ["done"])
+            Call(str(n), f"trial{n}", TargetKind.FUNCTION, Action.FORWARD, [], {}, [], ["done"])
             for n in range(len(_TRIALS))
         ]
         warm = WarmProcess(level)
@@ -113,7 +114,7 @@ def _aims() -> Iterator[list[str]]:
 
 
 def _to_json(found: Isolation, levels: list[Examined]) -> str:
-    document: dict[str, Any] = {
+    document = {
         "format_version": 1,
         "level": found.level,
         "walls": [asdict(wall) for wall in found.walls],
@@ -124,14 +125,19 @@ def _to_json(found: Isolation, levels: list[Examined]) -> str:
 
 def as_text(found: Isolation, levels: list[Examined]) -> str:
     """Return a table of what was found, for a terminal."""
-    lines = [f"Submissions are isolated at level {found.level}.", ""]
+    walls = []
     for wall in found.walls:
-        lines.append(f"  {'✓' if wall.holds else '✗'} {wall.name:<15} {wall.why}")
-        if wall.next_step:
-            lines.append(f"    {'':<15} next: {wall.next_step}")
+        walls.append((f"{'✓' if wall.holds else '✗'} {wall.name}", wall.why))
+        walls += [("", f"next: {wall.next_step}")] if wall.next_step else []
     tried = [examined for examined in levels if examined.tried]
-    lines += ["", f"  {'a submission can …':<27}" + "".join(f"{e.level:>10}" for e in tried)]
+    rows = [("a submission can …", *(examined.level for examined in tried))]
     for n, what in enumerate(_TRIALS):
-        marks = "".join(f"{'yes' if e.tried[n].possible else 'no':>10}" for e in tried)
-        lines.append(f"  {what:<27}{marks}")
+        rows.append((what, *("yes" if e.tried[n].possible else "no" for e in tried)))
+    lines = [
+        f"Submissions are isolated at level {found.level}.",
+        "",
+        *columns(walls, "<<", indent=2),
+        "",
+        *columns(rows, "<".ljust(1 + len(tried), ">"), indent=2),
+    ]
     return "\n".join(lines)

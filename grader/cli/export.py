@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from grader.batch.export import ExportedFile, Format, Scores, export_rows
 from grader.batch.results import DATABASE
 from grader.errors import UsageError
-from grader.export import ExportedFile, Format, Scores, export_rows
 
 _GRADEBOOK = "gradebook.db"
 

@@ -17,15 +17,34 @@ from grader.cli.groups import COURSE, ISOLATION, JOBS, Suggesting
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
-def audit(course: Path | None, variants: Path | None, as_json: bool, html: Path | None) -> None:
+@click.option(
+    "--compose",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Judge the reports on N random submissions, and nothing else.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="With --compose: which ones.")
+@JOBS
+def audit(
+    course: Path | None,
+    variants: Path | None,
+    as_json: bool,
+    html: Path | None,
+    compose: int | None,
+    seed: int,
+    jobs: int | None,
+) -> None:
     """Test the course's own tests: every bug caught and named, every variant accepted.
 
     \b
     Example:
       grade audit --html audit.html
+      grade audit --compose 200
     """
-    from grader.cli.audit import run_audit_command
+    from grader.cli.audit import run_audit_command, run_compose_command
 
+    if compose is not None:
+        sys.exit(run_compose_command(course, compose, seed, jobs, as_json=as_json))
     sys.exit(run_audit_command(course, variants, as_json=as_json, html=html))
 
 

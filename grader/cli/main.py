@@ -11,14 +11,14 @@ from pathlib import Path
 
 import click
 
-from grader import __version__
 from grader.cli import instructors, students
 from grader.cli.groups import Program
 from grader.errors import GraderError
+from grader.version import VERSION
 
 
 @click.group(cls=Program, context_settings={"max_content_width": 100})
-@click.version_option(__version__, prog_name="grade")
+@click.version_option(VERSION, prog_name="grade")
 def cli() -> None:
     """Grade exercises on transformer components, and name the mistake.
 

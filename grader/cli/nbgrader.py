@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.batch import cores
-from grader.cli.progress import Progress
+from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 from grader.execute.isolation import Level
 from grader.nbgrader.lazily import needs_nbgrader
+from grader.report.layout import columns
 
 if TYPE_CHECKING:
-    from grader.nbgrader.autograde import Outcome
+    from grader.nbgrader.autograde import AutogradeSummary
 
 
 def run_init(directory: Path, course: Path | None, assignment: str, *, restore: bool) -> int:
@@ -27,9 +28,9 @@ def run_init(directory: Path, course: Path | None, assignment: str, *, restore: 
         import nbgrader  # noqa: F401 - asked for only to say early that it is missing
 
         from grader.nbgrader.init import init_directory
-        from grader.nbgrader.place import MANIFEST, course_near
+        from grader.notebook.finding import INIT_MANIFEST, course_near
 
-    if course is None and (directory / MANIFEST).is_file():
+    if course is None and (directory / INIT_MANIFEST).is_file():
         folder = course_near(directory)
     else:
         folder = load_course(find_course(course))
@@ -79,11 +80,13 @@ def run_autograde(
 ) -> int:
     """Grade a class into the gradebook; status 1 where a person is needed."""
     with needs_nbgrader():
-        from grader.nbgrader.autograde import Request, autograde
+        from grader.nbgrader.autograde import AutogradeRequest, autograde
 
     level = Level(isolation) if isolation else None
-    request = Request(directory, assignment, student, force, public, jobs or cores(), level)
-    progress = Progress(rate_of="students")
+    request = AutogradeRequest(
+        directory, assignment, student, force, public, jobs or cores(), level
+    )
+    progress = ProgressBar(rate_of="students")
     try:
         outcome = autograde(request, progress)
     finally:
@@ -92,14 +95,15 @@ def run_autograde(
     return int(bool(outcome.problems))
 
 
-def _report(assignment: str, outcome: "Outcome") -> None:
+def _report(assignment: str, outcome: "AutogradeSummary") -> None:
     skipped = f", {len(outcome.skipped)} graded before" if outcome.skipped else ""
     click.echo(f"{assignment}: {len(outcome.graded)} graded{skipped}")
-    for title, lines in (("Noted", outcome.notes), ("For a person", outcome.problems)):
-        if lines:
+    for title, notes in (("Noted", outcome.notes), ("For a person", outcome.problems)):
+        if notes:
             click.echo(f"\n{title}:")
-            ordered = sorted(lines, key=lambda line: line[0])  # they came as they were done
-            shown = [(s if s.isprintable() else ascii(s), text) for s, text in ordered]
-            width = max(len(student) for student, _ in shown)
-            for student, text in shown:
-                click.echo(f"  {student:<{width}}  {text}")
+            ordered = sorted(notes, key=lambda note: note.student)  # they came as they were done
+            rows = [
+                (n.student if n.student.isprintable() else ascii(n.student), n.text)
+                for n in ordered
+            ]
+            click.echo("\n".join(columns(rows, "<<", indent=2)))

@@ -5,8 +5,12 @@ import time
 
 import click
 
+from grader.records.text import printable
 
-class Progress:
+_TAIL = 50  # columns behind the bar
+
+
+class ProgressBar:
     """A bar on standard error, on a terminal only, once the work has taken a second."""
 
     def __init__(self, *, rate_of: str = "") -> None:
@@ -25,10 +29,12 @@ class Progress:
         """Tell that a step is done, or several."""
         self._done += steps
         if self._shown and time.monotonic() - self._begun > 1:
+            from grader.report.layout import cut, padded  # the first bar comes late enough
+
             filled = 30 * self._done // max(self._total, 1)
             bar = "█" * filled + "░" * (30 - filled)
-            tail = f"{self._pace()}{label}"
-            click.echo(f"\r{bar}  {self._done}/{self._total}  {tail:<50.50}", nl=False, err=True)
+            tail = padded(cut(printable(f"{self._pace()}{label}"), _TAIL), _TAIL)
+            click.echo(f"\r{bar}  {self._done}/{self._total}  {tail}", nl=False, err=True)
 
     def _pace(self) -> str:
         if not self._rate_of:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from grader.cli.progress import Progress
+from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 
 
 def run_release(into: Path, course: Path | None) -> str:
     """Write the student bundle, and return what to say of it."""
-    from grader.release import make_bundle, write_bundle
+    from grader.bundle.release import make_bundle, write_bundle
 
     folder = load_course(find_course(course))
-    progress = Progress()
+    progress = ProgressBar()
     progress.expect(len(folder.course.exercises))
     try:
         files = make_bundle(folder, on_built=progress.advance)
@@ -30,20 +30,20 @@ def run_release(into: Path, course: Path | None) -> str:
 
 def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) -> str:
     """Make or renew a course folder, and return what to say of it."""
-    from grader.start import start_course
+    from grader.student.start import start_course
 
-    progress = Progress()
+    progress = ProgressBar()
     try:
-        started = start_course(
+        folder = start_course(
             into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_built
         )
     finally:
         progress.finish()
-    course = started.folder.course
+    course = folder.course
     first = course.exercises[0]
     if renew:
-        what = started.folder.root.resolve().name
-        return f"The course files of {what} are as new; your work in exercises/ was left alone."
+        what = folder.root.resolve().name
+        return f"The course files of {what} are repaired; your work in exercises/ was not changed."
     points = sum(exercise.points for exercise in course.exercises)
     file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
     if notebooks:

@@ -56,7 +56,8 @@ def check(
       grade check exercise3 --watch
       grade check 3 --submission ~/Downloads/exercise3_multi_head.ipynb
     """
-    from grader.cli.check import Request, run_check
+    from grader.cli.check import run_check
+    from grader.cli.request import CheckRequest
 
     if watch:
         from grader.cli.watch import run_watch
@@ -66,7 +67,7 @@ def check(
         sys.exit(run_watch(exercises, course, submission))
     if bool(exercises) == everything:
         raise click.UsageError("name one or more exercises, as in: grade check 3; or give --all")
-    request = Request(exercises, submission, course, hidden, as_json, html)
+    request = CheckRequest(exercises, submission, course, hidden, as_json, html)
     sys.exit(run_check(request))
 
 
@@ -88,11 +89,13 @@ def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
 
 @click.command()
 @click.argument("exercise")
-@click.option("--target", default="", help="A function or class of it; else the first not right.")
+@click.option(
+    "--target", default="", help="A function or class of it; else the first that is not right."
+)
 @SUBMISSION
 @COURSE
 def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
-    """Show the shapes of your own run, step by step, beside those expected.
+    """Show the shapes of your own run, step by step, beside the expected ones.
 
     \b
     Example:
@@ -107,7 +110,7 @@ def explain(exercise: str, target: str, submission: Path | None, course: Path | 
 @click.argument("exercise")
 @COURSE
 def reset(exercise: str, course: Path | None) -> None:
-    """Begin an exercise anew; what you had is kept in backups/.
+    """Start an exercise again; what you had is kept in backups/.
 
     \b
     Example:
@@ -142,7 +145,9 @@ def pack(submission: Path | None, course: Path | None, output: Path | None) -> N
     type=click.Path(path_type=Path, exists=True),
     help="A course's zip or folder, as `grade release` makes it; else the one in grader.",
 )
-@click.option("--renew", is_flag=True, help="Put course files right; your exercises stay as is.")
+@click.option(
+    "--renew", is_flag=True, help="Repair the course files; your exercises stay as they are."
+)
 def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> None:
     """Make a course folder of your own to work in.
 

@@ -5,22 +5,23 @@ from pathlib import Path
 
 import click
 
-from grader.cli.check import screen_width
 from grader.cli.course import Desk, open_desk
-from grader.cli.grade_many import chosen_exercises
+from grader.cli.request import screen_width
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError
-from grader.report.terminal import wrapped
-from grader.submission import Source
+from grader.handin.choose import chosen_exercises
+from grader.handin.read import Source
+from grader.records.text import ended
+from grader.report.layout import wrapped
 
 
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right."""
     from grader.course.lesson import read_lesson
-    from grader.hints import advise
-    from grader.progress import load_progress, remember_hint, remember_result
     from grader.report.hint import render_hint
+    from grader.student.hints import next_hint
+    from grader.student.progress import load_progress, remember_hint, remember_result
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
@@ -32,9 +33,9 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
         remember_result(desk.folder, result, source)
     if source.problem:
         return _unread(exercise, source)
-    advice = advise(exercise, key, result, lesson)
+    advice = next_hint(exercise, key, result, lesson)
     if advice is None:
-        return f"{exercise.id} is complete: there is nothing to hint at."
+        return f"{exercise.id} is complete: no hint is needed."
     topic = f"{advice.target}/{advice.topic}"
     told = load_progress(desk.folder).of(exercise.id).hints.get(topic, 0)
     degree = min(told + 1, len(advice.hints))
@@ -44,19 +45,19 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
 
 def _unread(exercise: Exercise, source: Source) -> str:
     """Why a file cannot be graded, and what to do."""
-    lines = wrapped(f"{exercise.id}: {source.problem}.", screen_width(), hang=2)
+    lines = wrapped(ended(f"{exercise.id}: {source.problem}"), screen_width(), hang=2)
     if source.next_step:
-        lines += wrapped(f"{source.next_step}.", screen_width(), first="  next  ", hang=8)
+        lines += wrapped(ended(source.next_step), screen_width(), first="  next  ", hang=8)
     return "\n".join(lines)
 
 
 def _stub(folder: CourseFolder, exercise: Exercise) -> str:
     """The untouched lesson: the bundle's, or a source tree's stub."""
-    from grader.bundle import read_manifest, read_part, stub_name
+    from grader.course.shipped import read_bundle_manifest, read_part, stub_name
 
     if folder.shipped:
         name = stub_name(exercise.stem, notebook=False)
-        return read_part(folder, read_manifest(folder), name).decode()
+        return read_part(folder, read_bundle_manifest(folder), name).decode()
     try:
         return (folder.exercises / exercise.file).read_text(encoding="utf-8")
     except OSError:
@@ -65,9 +66,9 @@ def _stub(folder: CourseFolder, exercise: Exercise) -> str:
 
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
-    from grader.records import Status
+    from grader.grading.trace import trace_target
+    from grader.records.results import Status
     from grader.report.trace import render_trace
-    from grader.trace import trace_target
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
@@ -80,7 +81,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         source = desk.submission.source(exercise)
         if source.problem:
             return _unread(exercise, source)
-        trace = trace_target(desk.engine, exercise, chosen, desk.submission, run)
+        trace = trace_target(desk.engine, chosen, run)
     if trace is None:
         return f"{exercise.id}: {chosen.name} has no case whose steps can be shown."
     return render_trace(trace, exercise.id, width=screen_width()).rstrip("\n")
@@ -88,8 +89,8 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
 
 def run_reset(typed: str, course: Path | None) -> str:
     """Put the untouched stub in the place of the student's file, which is kept."""
-    from grader.bundle import read_manifest, read_part, stub_name
-    from grader.progress import forget_exercise
+    from grader.course.shipped import read_bundle_manifest, read_part, stub_name
+    from grader.student.progress import forget_exercise
 
     folder = load_course(find_course(course))
     if not folder.shipped:
@@ -100,7 +101,9 @@ def run_reset(typed: str, course: Path | None) -> str:
     own = [folder.exercises / f"{exercise.stem}{suffix}" for suffix in (".py", ".ipynb")]
     present = [path for path in own if path.is_file()]
     notebook = present[:1] == own[1:]
-    stub = read_part(folder, read_manifest(folder), stub_name(exercise.stem, notebook=notebook))
+    stub = read_part(
+        folder, read_bundle_manifest(folder), stub_name(exercise.stem, notebook=notebook)
+    )
     path = present[0] if present else own[0]
     try:
         kept = _keep_copy(path, folder.root / "backups") if present else None
@@ -110,7 +113,7 @@ def run_reset(typed: str, course: Path | None) -> str:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     forget_exercise(folder, exercise.id)
     where = f"; what you had is in {kept.relative_to(folder.root)}" if kept else ""
-    return f"{path.relative_to(folder.root)} is as it was at first{where}."
+    return f"{path.relative_to(folder.root)} is as it was at the start{where}."
 
 
 def _keep_copy(path: Path, into: Path) -> Path:
@@ -124,8 +127,8 @@ def _keep_copy(path: Path, into: Path) -> Path:
 
 def run_pack(course: Path | None, submission: Path | None, into: Path | None) -> str:
     """Write the zip to hand in, graded from its own bytes, and return the receipt."""
-    from grader.pack import pack_work
     from grader.report.receipt import render_receipt
+    from grader.student.pack import pack_work
 
     with open_desk([], course, submission) as desk:
         packed = pack_work(desk.engine, desk.place, desk.exercises)

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import click
 
-from grader.cli.check import screen_width
 from grader.cli.course import open_desk
-from grader.cli.grade_many import chosen_exercises
-from grader.errors import UsageError
-from grader.progress import load_progress, remember_result
-from grader.records import ExerciseResult
+from grader.cli.request import screen_width
+from grader.handin.choose import chosen_exercises
+from grader.handin.read import Source, exercise_of
+from grader.records.results import ExerciseResult
 from grader.report.watch import render_turn
-from grader.submission import Source
-from grader.watch import FileEvents, Turn, Watch
+from grader.student.progress import load_progress, remember_result
+from grader.student.watch import FileEvents, Turn, Watch
 
 
 def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None) -> int:
     """Watch until all exercises are complete or the student stops; returns the exit status."""
-    with open_desk([], course) as desk:
-        folder, place = desk.folder, submission or desk.folder.exercises
-        if not place.exists():
-            raise UsageError(f"{place} is not there: name a folder, a .py file or a notebook")
+    one_file = submission is not None and submission.is_file()
+    with open_desk(typed if one_file else [], course, submission) as desk:
+        folder, place = desk.folder, desk.place
         named = chosen_exercises(folder, typed)
-        order = named if len(typed) > 1 or place.is_file() else folder.course.exercises
+        if one_file:
+            named = [exercise_of(place, named)]
+        order = named if len(typed) > 1 or one_file else folder.course.exercises
         progress = load_progress(folder)
-        first = named[0] if typed else None
+        first = named[0] if typed or one_file else None
 
         def remember(result: ExerciseResult, source: Source) -> None:
             if submission is None:

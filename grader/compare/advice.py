@@ -3,28 +3,29 @@
 import difflib
 import re
 
-from grader.compare.evidence import READ_LINE, Evidence
+from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence
 from grader.course.models import Target
-from grader.execute.answers import StudentError
-from grader.submission import method_names
+from grader.handin.read import method_names
+from grader.records.answers import StudentError
 
 _ARGUMENTS = re.compile(r"(?:(\w+)\.)?(\w+)\(\) takes (\d+) positional arguments? but (\d+) w")
 _NOT_TENSOR = re.compile(r"must be Tensor, not (\w+)")
 _NO_ATTRIBUTE = re.compile(r"'(int|float|str|tuple|list|dict|NoneType|ndarray)' object has no attr")
 _NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)'")
+_UNPACKED = "count the values on the right of the =: a tensor has as many as its first axis is long"
 _MEANT = {  # what an exception says, and what to do about it
     "before Module.__init__": "call super().__init__() first in __init__",
-    "super(type, obj)": "write super().__init__(): the class that is named there is another one",
-    "inplace operation": "make a new tensor in place of +=, or of a method that ends in _",
-    "CUDA": "stay where the input is: no .cuda(), no device written out",
+    "super(type, obj)": "write super().__init__() with no class in super(): the one there is wrong",
+    "inplace operation": NEW_TENSOR,
+    "CUDA": "stay where the input is: no .cuda(), no fixed device",
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
-    "a type, not an nn.Module": "return a module that is made, not its class",
+    "a type, not an nn.Module": "return an instance of the module, not its class",
     "'list' object is not callable": "nn.Sequential(*layers) can be called, a list cannot",
     "list is not a Module": "nn.Sequential takes the layers one by one: write a * before the list",
-    "too many values to unpack": "count what stands on the right of the =, and its first axis",
-    "not enough values to unpack": "count what stands on the right of the =, and its first axis",
+    "too many values to unpack": _UNPACKED,
+    "not enough values to unpack": _UNPACKED,
 }
 _FLOAT_SIZE = re.compile(
     r"shape\(\) takes 1 positional|element of type float|got \((?:int, )*float"
@@ -36,13 +37,13 @@ _BY_TYPE = {
     "ImportError": "import only torch, the standard library and earlier exercises",
     "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
     "MemoryError": "look for a tensor that grows without need",
-    "RecursionError": "the function calls itself without end: call the one that you mean",
+    "RecursionError": "the function calls itself endlessly: check which one you want to call",
     "NotImplementedError": "look for a class without `forward`, and for an nn.ModuleList that is "
     "called",
 }
 
 
-def advise(evidence: Evidence, error: StudentError) -> str:
+def advise_on_error(evidence: Evidence, error: StudentError) -> str:
     """Return the next step after an exception of the submission's.
 
     In the hidden split a text, which is the submission's to choose, chooses nothing.
@@ -59,7 +60,7 @@ def advise(evidence: Evidence, error: StudentError) -> str:
 def advise_loading(evidence: Evidence, error: StudentError) -> str:
     """Return the next step after an exception that a file ended in."""
     if error.type in ("SyntaxError", "IndentationError", "TabError"):
-        return "mend that line, or the one above it, where the mistake may begin"
+        return "fix that line, or the one above it, where the mistake may begin"
     message = "" if evidence.hidden else error.message
     earlier = evidence.course.earlier(evidence.exercise)
     if name := _NO_SUCH_NAME.search(message):
@@ -70,9 +71,9 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         sought = message.rpartition("named ")[2].strip("'")
         stems = {n: exercise.stem for exercise in earlier for n in (exercise.stem, exercise.id)}
         near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
-        return f"import from `{stems[near[0]]}`" if near else advise(evidence, error)
+        return f"import from `{stems[near[0]]}`" if near else advise_on_error(evidence, error)
     if "torch.dtype" in message:
-        return advise(evidence, error)
+        return advise_on_error(evidence, error)
     return "make the file run by itself first, with python or in an editor"
 
 
@@ -92,7 +93,7 @@ def _from_text(evidence: Evidence, error: StudentError) -> str:
     if (found := _NOT_TENSOR.search(error.message)) and found[1] != "ndarray":
         return _instead_of_tensor(found[1])
     if found := _NO_ATTRIBUTE.search(error.message):
-        return f"print what stands before the dot: it is of type {found[1]} there, no tensor"
+        return f"print what stands before the dot: it is of type {found[1]} there, not a tensor"
     if found := _ARGUMENTS.search(error.message):
         return _about_arguments(evidence, found[1] or "", found[2], int(found[4]) - int(found[3]))
     return ""
@@ -102,14 +103,14 @@ def _instead_of_tensor(kind: str) -> str:
     if kind == "NoneType":
         return "what was called before it returns None: check that it ends in a return"
     if kind in ("tuple", "list", "dict", "str", "int", "float", "bool"):
-        return f"print what you hand over: it is of type {kind} there"
+        return f"print what you pass: it is of type {kind} there"
     return f"{kind}(...) makes a layer: make it in __init__, and call it with the tensor"
 
 
 def _about_arguments(evidence: Evidence, owner: str, function: str, surplus: int) -> str:
     named = owner or function
     if not evidence.source.says(named) or not _is_own(evidence, named):
-        return "hand over by name what has a default, as in dropout=dropout" if owner else ""
+        return "pass by name what has a default, as in dropout=dropout" if owner else ""
     methods = method_names(evidence.source, owner) if function == "__init__" else []
     if methods and "__init__" not in methods:
         near = difflib.get_close_matches("__init__", methods, 1)

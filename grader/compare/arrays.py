@@ -3,14 +3,17 @@
 Nothing is broadcast, and rtol and atol act together as in torch.testing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from grader.compare.evidence import Fault
 from grader.course.models import Tolerance, Tolerances
-from grader.plan.records import Array
+from grader.records.calls import Array
+from grader.records.results import Facts
+from grader.records.text import shown_shape
 
 _REALS = ("float64", "float32", "float16")
 
@@ -19,10 +22,10 @@ _REALS = ("float64", "float32", "float16")
 class Difference:
     """The first way in which an array is not the expected one."""
 
-    kind: str  # "shape", "dtype", "finite" or "values"
+    fault: Fault
     message: str
-    expected: dict[str, Any] = field(default_factory=dict)
-    actual: dict[str, Any] = field(default_factory=dict)
+    expected: Facts = Facts()
+    actual: Facts = Facts()
 
 
 def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Difference | None:
@@ -31,10 +34,10 @@ def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Dif
         return shape_difference(actual.shape, expected.shape)
     if _family(actual.dtype) != _family(expected.dtype):
         return Difference(
-            "dtype",
-            f"numbers of dtype {expected.dtype.name} are due, {actual.dtype.name} came",
-            {"dtype": expected.dtype.name},
-            {"dtype": actual.dtype.name},
+            Fault.DTYPE,
+            f"the dtype should be {expected.dtype.name}, it is {actual.dtype.name}",
+            Facts(dtype=expected.dtype.name),
+            Facts(dtype=actual.dtype.name),
         )
     if odd := np.flatnonzero(~np.isfinite(actual)).size:
         return _not_finite(actual, odd)
@@ -45,10 +48,10 @@ def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Dif
 def shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference:
     """Return the difference of two shapes."""
     return Difference(
-        "shape",
+        Fault.SHAPE,
         f"the shape should be {shown_shape(expected)}, it is {shown_shape(actual)}",
-        {"shape": list(expected)},
-        {"shape": list(actual)},
+        Facts(shape=expected),
+        Facts(shape=actual),
     )
 
 
@@ -78,14 +81,9 @@ def match(actual: Array, expected: Array, tolerances: Tolerances, *, free: bool 
         if precision == "float64" and actual.dtype != expected.dtype:
             continue
         found = find_difference(actual, expected, tolerance)
-        if found is None or (free and found.kind == "values"):
+        if found is None or (free and found.fault is Fault.VALUES):
             return Match(precision)
     return Match("", found)
-
-
-def shown_shape(shape: tuple[int, ...]) -> str:
-    """Return a shape as a student writes it."""
-    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
 @cache  # a dtype's name is made anew at each look
@@ -97,31 +95,32 @@ def _not_finite(actual: Array, count: int) -> Difference:
     flat = actual.ravel()
     kind = "NaN" if np.isnan(flat).any() else "infinite"
     first = int(np.flatnonzero(~np.isfinite(flat))[0])
-    index = [int(i) for i in np.unravel_index(first, actual.shape)]
+    index = tuple(int(i) for i in np.unravel_index(first, actual.shape))
     return Difference(
-        "finite",
-        f"{count} of {flat.size} numbers are {kind}, the first at {index}",
-        {"finite": True},
-        {"finite": False, "count": count, "index": index},
+        Fault.FINITE,
+        f"{count} of {flat.size} numbers are {kind}, the first at {list(index)}",
+        Facts(finite=True),
+        Facts(finite=False, count=count, index=index),
     )
 
 
 def _values(actual: Array, expected: Array) -> Difference:
     apart = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     where = np.unravel_index(int(apart.argmax()), apart.shape)
-    index = [int(i) for i in where]
+    index = tuple(int(i) for i in where)
     wanted, came, most = float(expected[where]), float(actual[where]), float(apart[where])
     return Difference(
-        "values",
-        f"the largest difference is {most:.3g}, at {index}: {wanted:.4g} expected, {came:.4g} came",
-        {"shape": list(expected.shape), "dtype": expected.dtype.name, "value": _short(wanted)},
-        {
-            "shape": list(actual.shape),
-            "dtype": actual.dtype.name,
-            "value": _short(came),
-            "largest_difference": _short(most),
-            "index": index,
-        },
+        Fault.VALUES,
+        f"the largest difference is {most:.3g}, at {list(index)}: "
+        f"{wanted:.4g} expected, {came:.4g} came",
+        Facts(expected.shape, expected.dtype.name, value=_short(wanted)),
+        Facts(
+            actual.shape,
+            actual.dtype.name,
+            value=_short(came),
+            largest_difference=_short(most),
+            index=index,
+        ),
     )
 
 

@@ -1,26 +1,26 @@
 """Names the mistake: the known bug, or the two, whose answers the submission's are."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil, log10
 
 import numpy as np
 
-from grader.compare.evidence import Evidence
+from grader.compare.evidence import Evidence, Fault
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import REGISTERED, Signature, Suspects, sign, value_rows
-from grader.compare.steps import Progress
-from grader.course.models import Agrees
-from grader.key.bugs import KnownBug
-from grader.plan.records import Array, Call
-from grader.records import CheckResult, Diagnosis, Kind, Status
+from grader.compare.signature import sign, value_rows
+from grader.compare.steps import StepsFound
+from grader.records.calls import Array, Call
+from grader.records.key import KnownBug
+from grader.records.results import CheckResult, Diagnosis, Kind, Status
+from grader.records.signatures import Code, Signature, Suspects
+from grader.worker.names import Group
+from grader.worker.protocol import Action
 
 STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # where the submission computes in float32
 _SHOWN = 1e-12  # a distance is told down to here; below, it is the machine's rounding
-# checks that are about all calls alike: a bug of values in one branch fails them as well
-_CLAIMS = ("inputs-unchanged", "registered", "device", "allowed")
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 
@@ -43,20 +43,21 @@ def diagnose(
     if _is_unwritten(evidence, calls):
         return None
     seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
-    tolerance = _LAX if _fails_dtype(judged) else STRICT
+    tolerance = _LAX if _in_float32(evidence, judged) else STRICT
     right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, [])
     rows = value_rows(calls)
     own = suspects.get(target)
     found = _matches(own, seen, tolerance)
     everywhere = True
     if not found and own is not None:
-        found = _two_silent(evidence, own, seen, right) or _one_and_silent(
-            evidence, own, seen, rows, tolerance
+        telling = _value_checks(evidence, judged)
+        found = _two_silent(evidence, own, seen, right, telling) or _one_and_silent(
+            evidence, own, seen, rows, tolerance, telling
         )
     if not found and _has_values(seen) and not _all_right(seen, right, rows, tolerance):
         found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
         if not found and own is not None:
-            possible = own.only(_not_contradicted(own, judged))
+            possible = own.only(_not_contradicted(evidence, own, judged))
             values, due = possible.of_values(rows), right.of_values(rows)
             branches = _branches([calls[row] for row in rows])
             found = dict(
@@ -75,12 +76,16 @@ def _all_right(seen: Signature, right: Signature, rows: Sequence[int], tolerance
     return bool(reference.matching(seen.of_values(rows), tolerance))
 
 
-def _not_contradicted(suspects: Suspects, judged: Sequence[CheckResult]) -> Array:
+def _not_contradicted(
+    evidence: Evidence, suspects: Suspects, judged: Sequence[CheckResult]
+) -> Array:
     """Which suspects fail no check of a claim that the submission passed."""
     cleared = [
         place
         for place, result in enumerate(judged)
-        if result.status is Status.PASSED and result.id.rpartition("/")[2] in _CLAIMS
+        if result.status is Status.PASSED
+        and (prop := evidence.course.property_of(result.id)) is not None
+        and prop.claim
     ]
     return np.asarray(~suspects.failing[:, cleared].any(axis=1))
 
@@ -103,13 +108,13 @@ def _is_unwritten(evidence: Evidence, calls: Sequence[Call]) -> bool:
 
 def first_wrong_call(evidence: Evidence) -> Call | None:
     """Return the smallest numeric case whose values alone are wrong, None where there is none."""
-    for call in evidence.numeric_calls("forward"):
-        if judge_call(evidence, call, "output").kind == "values":
+    for call in evidence.numeric_calls(Action.FORWARD):
+        if judge_call(evidence, call, Group.OUTPUT).fault is Fault.VALUES:
             return call
     return None
 
 
-def located(evidence: Evidence, progress: Progress) -> Diagnosis:
+def located(evidence: Evidence, progress: StepsFound) -> Diagnosis:
     """Put into words how far a run was right."""
     return Diagnosis(
         target=evidence.target.name,
@@ -153,18 +158,22 @@ def _silent(evidence: Evidence, suspects: Suspects) -> list[_Silent]:
 
 
 def _registered(codes: Array) -> tuple[int, ...]:
-    return tuple(codes[:, REGISTERED].tolist())
+    return tuple(codes[:, Code.REGISTERED].tolist())
 
 
 def _two_silent(
-    evidence: Evidence, suspects: Suspects, seen: Signature, right: Signature
+    evidence: Evidence,
+    suspects: Suspects,
+    seen: Signature,
+    right: Signature,
+    telling: Set[int],
 ) -> dict[tuple[str, ...], float]:
     """Two bugs that no value shows, which together fail exactly the checks that failed.
 
     Of several such pairs those are kept that explain what is registered, where any does.
     """
     failing = frozenset(np.flatnonzero(seen.failing).tolist())
-    if failing & _value_checks(evidence):
+    if failing & telling:
         return {}
     fitting = [
         (one, two)
@@ -190,16 +199,14 @@ def _registers_both(
     )
 
 
-def _value_checks(evidence: Evidence) -> set[int]:
+def _value_checks(evidence: Evidence, judged: Sequence[CheckResult]) -> set[int]:
     """The places of the checks of values: a bug that no value shows fails none of them."""
-    target = evidence.target
-    before = 1 + bool(target.points.numeric) + bool(target.points.gradient)
-    compared = {
-        before + place
-        for place, prop in enumerate(evidence.course.properties(evidence.exercise, target))
-        if isinstance(prop, Agrees) and prop.earlier
+    return {
+        place
+        for place, result in enumerate(judged)
+        if result.kind in (Kind.SHAPE, Kind.NUMERIC)
+        or ((prop := evidence.course.property_of(result.id)) is not None and prop.of_parts)
     }
-    return compared | ({0, 1} if target.points.numeric else {0})
 
 
 def _one_and_silent(
@@ -208,6 +215,7 @@ def _one_and_silent(
     seen: Signature,
     rows: Sequence[int],
     tolerance: float,
+    telling: Set[int],
 ) -> dict[tuple[str, ...], float]:
     """A bug with the same values, and beside it one that no value shows."""
     values = suspects.of_values(rows)
@@ -217,7 +225,7 @@ def _one_and_silent(
     for names, distance in fitting.items():
         own = set(np.flatnonzero(suspects.failing[suspects.names.index(names)]).tolist())
         shown = any(evidence.key.book.by_key(name).shown_by_values for name in names)
-        if not shown or not own & failing & _value_checks(evidence):
+        if not shown or not own & failing & telling:
             continue
         rest = failing - own
         silent = dict.fromkeys(s.name for s in _silent(evidence, suspects) if s.failing == rest)
@@ -229,8 +237,10 @@ def _one_and_silent(
     return found
 
 
-def _fails_dtype(results: Sequence[CheckResult]) -> bool:
-    return any(r.id.endswith("/property/dtype") and r.status is Status.FAILED for r in results)
+def _in_float32(evidence: Evidence, results: Sequence[CheckResult]) -> bool:
+    """Whether a property tells that the code computes in float32."""
+    failed = [evidence.course.property_of(r.id) for r in results if r.status is Status.FAILED]
+    return any(prop is not None and prop.of_precision for prop in failed)
 
 
 def _has_values(seen: Signature) -> bool:

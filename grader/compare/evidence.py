@@ -2,23 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
 
 from grader.course.models import Course, Exercise, Target
-from grader.execute.answers import Answer, Greeting
-from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC, Call, DrawnCase
-from grader.records import Status
-from grader.submission import Source
-
-
-@dataclass(frozen=True)
-class Forbidden:
-    """A forbidden name found in a submission's source."""
-
-    name: str
-    label: str  # of the unit of source
-    line: int
+from grader.handin.forbidden import Forbidden
+from grader.handin.read import Source
+from grader.records.answers import Answer, Greeting
+from grader.records.calls import PUBLIC, Call, DrawnCase
+from grader.records.ids import CallId
+from grader.records.key import AnswerKey
+from grader.records.results import Facts, Place, Status
+from grader.worker.names import Group
+from grader.worker.protocol import Action
 
 
 @dataclass(frozen=True)
@@ -34,46 +29,81 @@ class Evidence:
     answers32: Mapping[str, Answer]  # the same in float32; empty where nothing asked for it
     greeting: Greeting | None
     forbidden: Sequence[Forbidden]
-    judged: dict[tuple[str, str], "Outcome"] = field(default_factory=dict, init=False, repr=False)
+    judged: dict[tuple[str, Group], "Judgement"] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def hidden(self) -> bool:
         """Whether messages must keep inputs, expected values and differences to themselves."""
         return self.key.plan.split != PUBLIC
 
-    def calls(self, prefix: str) -> list[Call]:
-        """Return this target's calls whose name begins with `prefix`, in order."""
-        start = f"{self.target.name}/{prefix}"
-        return [c for c in self.key.plan.of_target(self.target.name) if c.id.startswith(start)]
+    @property
+    def calls(self) -> list[Call]:
+        """The target's calls, in order."""
+        return self.key.plan.of_target(self.target.name)
 
-    def numeric_calls(self, action: str) -> list[Call]:
+    def calls_of(self, name: str) -> list[Call]:
+        """Return the calls that a property asked for, in order."""
+        return self.key.plan.of_property(self.target.name, name)
+
+    def call_of(self, name: str) -> Call:
+        """Return the one call that a property asked for."""
+        (call,) = self.calls_of(name)
+        return call
+
+    @property
+    def first_call(self) -> Call:
+        """The outputs of the first ordinary case."""
+        return self.key.plan.call(CallId.first(self.target.name))
+
+    def numeric_calls(self, action: Action) -> list[Call]:
         """Return the calls of the numeric cases, smallest first."""
-        sizes = {c.id: _volume(c) for c in self.key.plan.numeric_cases(self.target.name)}
-        calls = [
-            c
-            for c in self.key.plan.of_target(self.target.name)
-            if c.case in sizes and c.id == f"{self.target.name}/{c.case}/{action}"
-        ]
+        target = self.target.name
+        sizes = {case.id: _volume(case) for case in self.key.plan.numeric_cases(target)}
+        ids = {str(CallId(target, case, action)) for case in sizes}
+        calls = [call for call in self.calls if call.id in ids]
         return sorted(calls, key=lambda call: sizes[call.case])
 
     def case(self, call: Call) -> DrawnCase:
         """Return the case of a call."""
-        return self.key.plan.cases[f"{call.target}/{call.case}"]
+        return self.key.plan.case(call.target, call.case)
+
+
+class Fault(StrEnum):
+    """What is wrong with an answer, or why none came."""
+
+    TYPE = "type"
+    SHAPE = "shape"
+    DTYPE = "dtype"
+    FINITE = "finite"
+    VALUES = "values"
+    UNWRITTEN = "unwritten"  # the target, or what it needs, is not written yet
+    INCOMPLETE = "incomplete"  # a file or a method that it needs is not there
+    MISSING = "missing"
+    RAISED = "raised"
+    UNBOUND = "unbound"  # parameters cannot be filled in
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+
+
+NOT_THERE = (Fault.UNWRITTEN, Fault.INCOMPLETE, Fault.MISSING)  # nothing could be called
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Judgement:
     """What one judgement came to."""
 
     status: Status
     message: str = ""  # plain, and free of inputs, values and differences
     detail: str = ""  # adds what only the public split may show
     next_step: str = ""
-    expected: dict[str, Any] = field(default_factory=dict)
-    actual: dict[str, Any] = field(default_factory=dict)
+    expected: Facts = Facts()
+    actual: Facts = Facts()
     case: DrawnCase | None = None
     precision: str = "float64"
-    kind: str = ""  # "shape", "dtype", "finite", "values", or the answer's status
+    fault: Fault | None = None  # of the answer; None where it says nothing of this one
+    place: Place | None = None  # where the submission raised what the message tells
 
     @property
     def passed(self) -> bool:
@@ -81,23 +111,17 @@ class Outcome:
         return self.status is Status.PASSED
 
 
-PASSED = Outcome(Status.PASSED)
+PASSED = Judgement(Status.PASSED)
 BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
 COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
 READ_LINE = "read the line, and print the shapes just before it"
+NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE)  # steps that give way to a better one
 GRADIENT_STEP = (
     "look for .detach(), .data, no_grad, requires_grad=False or an operation that cuts the graph"
 )
-
-
-def clean(text: str, limit: int) -> str:
-    """Return a submission's text without control and bidirectional characters, cut to `limit`."""
-    kept = "".join(c if c.isprintable() or c == " " else " " for c in text)
-    kept = " ".join(kept.split())
-    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
 def _volume(case: DrawnCase) -> int:

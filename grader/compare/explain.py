@@ -6,23 +6,23 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from grader.compare.advice import advise, advise_loading, renamed_forward
-from grader.compare.arrays import shown_shape
-from grader.compare.evidence import GRADIENT_STEP, Evidence, Outcome, clean
-from grader.execute.answers import Answer, AnswerStatus, StudentError
-from grader.plan.records import DrawnCase
-from grader.records import Status
-from grader.submission import nested_line
+from grader.compare.advice import advise_loading, advise_on_error, renamed_forward
+from grader.compare.evidence import GRADIENT_STEP, Evidence, Fault, Judgement
+from grader.handin.read import nested_line
+from grader.records.answers import Answer, AnswerStatus, StudentError
+from grader.records.calls import DrawnCase
+from grader.records.results import Facts, Place, Sized, Status
+from grader.records.text import clean, shown_shape
+from grader.worker.protocol import Cause
 
 _HOMES = {
     "module": "nn.ModuleList or nn.ModuleDict",
     "parameter": "nn.ParameterList or nn.ParameterDict",
 }
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
-_CUT_OFF = "CutOffError"  # how a worker calls a gradient that cannot flow
 
 
-def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
+def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say why no answer came."""
     name = evidence.target.name
     match answer.status:
@@ -34,43 +34,44 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
             return _explain_unbound(evidence, answer, case)
         case AnswerStatus.TIMEOUT:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
-            return Outcome(
+            return Judgement(
                 Status.TIMEOUT,
-                f"{where} did not come to an end: {answer.reason}",
+                f"{where} did not finish: {answer.reason}",
                 next_step="look for a loop whose condition never changes",
                 case=case,
-                kind="timeout",
+                fault=Fault.TIMEOUT,
             )
         case AnswerStatus.REFUSED:
-            return Outcome(
+            return Judgement(
                 Status.FAILED,
                 f"`{name}` gave no answer that can be read: {answer.reason}",
-                next_step="take out the calls of print"
-                if "printed" in answer.reason
+                next_step="remove the calls of print"
+                if answer.flooded
                 else "return tensors, and leave the process and its files alone",
-                kind="crashed",
+                fault=Fault.CRASHED,
             )
         case _:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
-            return Outcome(
+            return Judgement(
                 Status.FAILED,
                 f"{where} ended the Python process: {answer.reason}",
-                next_step="look for exit(), ctypes, or recursion without end",
-                kind="crashed",
+                next_step="look for exit(), ctypes, or endless recursion",
+                fault=Fault.CRASHED,
             )
 
 
-def _explain_missing(evidence: Evidence) -> Outcome:
+def _explain_missing(evidence: Evidence) -> Judgement:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
         if not evidence.hidden and (absent := _absent_exercise(evidence, greeting.error)):
             return _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
-        return Outcome(
+        return Judgement(
             Status.FAILED,
             f"{label} could not be loaded: {said}",
             next_step=advise_loading(evidence, greeting.error),
-            kind="missing",
+            place=place_of(evidence, greeting.error),
+            fault=Fault.MISSING,
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
     claimed = greeting.names if greeting is not None else []
@@ -82,7 +83,7 @@ def _explain_missing(evidence: Evidence) -> Outcome:
     else:
         message = f"`{name}` is not defined in {label}"
         step = evidence.source.next_step or f"define `{name}` as in the stub"
-    return Outcome(Status.FAILED, message, next_step=step, kind="missing")
+    return Judgement(Status.FAILED, message, next_step=step, fault=Fault.MISSING)
 
 
 def _absent_exercise(evidence: Evidence, error: StudentError) -> str:
@@ -95,41 +96,42 @@ def _absent_exercise(evidence: Evidence, error: StudentError) -> str:
     return ""
 
 
-def _explain_absent(evidence: Evidence, file: str) -> Outcome:
+def _explain_absent(evidence: Evidence, file: str) -> Judgement:
     label = evidence.source.label
-    return Outcome(
+    return Judgement(
         Status.SKIPPED,
         f"`{evidence.target.name}` needs your {file}, which is not beside {label}",
         next_step=f"put {file} into the same folder as {label}",
-        kind="todo",
+        fault=Fault.INCOMPLETE,
     )
 
 
-def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Outcome:
+def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Judgement:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
     if outcome := _explain_todo(evidence, error):
         return outcome
     if not evidence.hidden and (absent := _absent_exercise(evidence, error)):
         return _explain_absent(evidence, absent)
-    if error.type == _CUT_OFF and not error.frames:
-        return Outcome(
+    if error.cause is Cause.CUT_OFF:
+        return Judgement(
             Status.FAILED,
             f"no gradient can flow: what `{name}` returns is cut off from its inputs",
             next_step=GRADIENT_STEP,
             case=case,
-            kind="raised",
+            fault=Fault.RAISED,
         )
-    return Outcome(
+    return Judgement(
         Status.FAILED,
         f"`{name}` raised {said}",
-        next_step=advise(evidence, error),
+        next_step=advise_on_error(evidence, error),
         case=case,
-        kind="raised",
+        place=place_of(evidence, error),
+        fault=Fault.RAISED,
     )
 
 
-def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome | None:
+def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
     """Say what is not written yet: this target, another of the file, or an earlier exercise."""
     if error.type != "NotImplementedError":
         return None
@@ -142,21 +144,21 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Outcome | None:
     if not evidence.source.holds(last.label):
         what = f"`{name}` needs an earlier exercise that is not written yet{place}"
         step = "finish the earlier exercise first"
-        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
+        return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
     if "NotImplementedError" not in evidence.source.line(last.label, last.line):
         return None if evidence.hidden else _explain_not_called(evidence, error, others)
     function = last.name.split(".")[0]
     if function in others:
         what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
-        return Outcome(Status.SKIPPED, what, next_step=step, kind="todo")
+        return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
     what = f"`{name}` is not written yet{place}"
     step = "replace `raise NotImplementedError` by your code"
-    return Outcome(Status.FAILED, what, next_step=step, kind="todo")
+    return Judgement(Status.FAILED, what, next_step=step, fault=Fault.UNWRITTEN)
 
 
 def _explain_not_called(
     evidence: Evidence, error: StudentError, others: Collection[str]
-) -> Outcome | None:
+) -> Judgement | None:
     """Say which module is called though it has no `forward`."""
     if not (found := _NO_FORWARD.search(error.message)):
         return None
@@ -164,14 +166,14 @@ def _explain_not_called(
     if called in ("ModuleList", "ModuleDict"):
         what = f"`{name}` calls an nn.{called}, which only holds layers ({place})"
         step = "call its layers one after the other, or put them into an nn.Sequential"
-        return Outcome(Status.FAILED, what, next_step=step, kind="raised")
+        return Judgement(Status.FAILED, what, next_step=step, fault=Fault.RAISED)
     what = f"`{name}` calls `{clean(called, 80)}`, which has no method `forward` ({place})"
     step = f"define `forward` in `{clean(called, 80)}`"
     status = Status.SKIPPED if called in others else Status.FAILED
-    return Outcome(status, what, next_step=step, kind="raised")
+    return Judgement(status, what, next_step=step, fault=Fault.RAISED)
 
 
-def _explain_no_forward(evidence: Evidence) -> Outcome:
+def _explain_no_forward(evidence: Evidence) -> Judgement:
     """Say that a module has no `forward`, and where it stands by mistake."""
     name = evidence.target.name
     what, step = f"`{name}` has no method `forward`", "define `forward` in the class"
@@ -181,7 +183,7 @@ def _explain_no_forward(evidence: Evidence) -> Outcome:
         if line := nested_line(text, name, "__init__", "forward"):
             what += f": at {label}, line {line} it stands inside `__init__`"
             step = "move `forward` one level to the left, to where `__init__` begins"
-    return Outcome(Status.FAILED, what, next_step=step, kind="todo")
+    return Judgement(Status.FAILED, what, next_step=step, fault=Fault.INCOMPLETE)
 
 
 def describe_student_error(evidence: Evidence, error: StudentError) -> str:
@@ -190,8 +192,8 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     In the hidden split only the type of a built-in exception and the place are told, since its
     text is the submission's to choose.
     """
-    where = f" at {_place(error)}{_code(evidence, error)}" if error.frames else ""
-    where += _caller(evidence, error)
+    place = describe_place(evidence, error)
+    where = f" at {place}" if place else ""
     if evidence.hidden:
         known = isinstance(getattr(builtins, error.type, None), type)
         return f"{error.type if known else 'an exception'}{where}"
@@ -200,12 +202,25 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
 
 
-def _caller(evidence: Evidence, error: StudentError) -> str:
-    """Where this file calls the earlier one in which it ended."""
-    own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
-    if not own or own[-1] is error.frames[-1]:
+def describe_place(evidence: Evidence, error: StudentError) -> str:
+    """Return where an exception was raised, and what stands there; "" where nobody knows."""
+    place = place_of(evidence, error)
+    if place is None:
         return ""
-    return f", called in line {own[-1].line} of {clean(own[-1].label, 120)}"
+    caller = place.caller
+    called = f", called in line {caller.line} of {caller.label}" if caller else ""
+    return f"{_place(error)}{_code(evidence, error)}{called}"
+
+
+def place_of(evidence: Evidence, error: StudentError) -> Place | None:
+    """Return the line that raised an exception, None where none of the submission's did."""
+    if not error.frames:
+        return None
+    last = error.frames[-1]
+    own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
+    calls = own[-1] if own and own[-1] is not last else None
+    caller = Place(clean(calls.label, 120), calls.line) if calls else None
+    return Place(clean(last.label, 120), last.line, caller)
 
 
 def _place(error: StudentError) -> str:
@@ -213,26 +228,26 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
-def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Outcome:
+def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say what no parameter fits, and why: layers out of torch's sight, or without a bias."""
-    sought = ", ".join(f"`{n}` {shown_shape(tuple(s))}" for n, s in answer.info.sought[:6])
-    present = ", ".join(
-        f"`{clean(n, 60)}` {shown_shape(tuple(s))}" for n, s in answer.info.present[:8]
-    )
-    outcome = Outcome(
+    wanted = [Sized(one.name, tuple(one.shape)) for one in answer.info.sought]
+    there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in answer.info.present]
+    sought = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in wanted[:6])
+    present = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
+    outcome = Judgement(
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the module has {present or 'no parameters'}",
         "name the layers as the stub's docstring does, and check their sizes",
-        {"parameters": [[n, list(s)] for n, s in answer.info.sought]},
-        {"parameters": [[clean(n, 60), list(s)] for n, s in answer.info.present]},
+        Facts(parameters=tuple(wanted)),
+        Facts(parameters=tuple(there)),
         case,
-        kind="unbound",
+        fault=Fault.UNBOUND,
     )
-    if hiding := [found for found in answer.info.loose if found[1] in _HOMES]:
-        path, what = hiding[0]
+    if hiding := [found for found in answer.info.loose if found.what in _HOMES]:
+        what = hiding[0].what
         # names are the submission's to choose, when it runs
-        holder = "an attribute" if evidence.hidden else f"`{clean(path, 80)}`"
+        holder = "an attribute" if evidence.hidden else f"`{clean(hiding[0].path, 80)}`"
         things = "layers" if what == "module" else "parameters"
         return replace(
             outcome,
@@ -252,7 +267,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
             detail="",
             next_step="give it one: torch makes it unless told otherwise",
         )
-    if plain := [clean(path, 80) for path, what in answer.info.loose if what == "tensor"]:
+    if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         holder = "an attribute" if evidence.hidden else f"`{plain[0]}`"
         step = f"{outcome.next_step}; {holder} is a plain tensor: what is trained is nn.Parameter"
         return replace(outcome, next_step=step)
@@ -267,13 +282,13 @@ def _code(evidence: Evidence, error: StudentError) -> str:
 
 def _without_bias(answer: Answer) -> list[str]:
     """The layers that lack the biases sought; none where it is not biases alone, or not clear."""
-    present = {name: tuple(shape) for name, shape in answer.info.present}
+    present = {one.name: tuple(one.shape) for one in answer.info.present}
     layers = []
-    for name, shape in answer.info.sought:
-        stem, _, last = name.rpartition(".")
+    for sought in answer.info.sought:
+        stem, _, last = sought.name.rpartition(".")
         bare = [n.removesuffix(".weight") for n in present if n.endswith(".weight")]
         bare = [n for n in bare if f"{n}.bias" not in present]
-        fitting = [n for n in bare if present[f"{n}.weight"][:1] == tuple(shape)]
+        fitting = [n for n in bare if present[f"{n}.weight"][:1] == tuple(sought.shape)]
         found = [stem] if stem in bare else fitting
         if last != "bias" or len(found) != 1:
             return []

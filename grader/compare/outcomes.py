@@ -3,19 +3,35 @@
 import builtins
 from dataclasses import replace
 
-from grader.compare.arrays import match, shown_shape
-from grader.compare.evidence import BY_HAND, COMPARE_SHAPES, GRADIENT_STEP, Evidence, Outcome, clean
+from grader.compare.arrays import match
+from grader.compare.evidence import (
+    BY_HAND,
+    COMPARE_SHAPES,
+    GRADIENT_STEP,
+    Evidence,
+    Fault,
+    Judgement,
+)
 from grader.compare.explain import describe_student_error, explain_status
 from grader.course.models import Target
-from grader.execute.answers import Answer, AnswerStatus, Part
-from grader.plan.records import Call
-from grader.records import Status
+from grader.records.answers import Answer, AnswerStatus, ReturnedValue
+from grader.records.calls import Call
+from grader.records.results import Status
+from grader.records.text import clean, shown_shape
+from grader.worker.names import Group, compared, group_of, name_of, tensor_name
+from grader.worker.protocol import TargetKind
 
+_SAID = {
+    Fault.SHAPE: "has the wrong shape",
+    Fault.DTYPE: "has the wrong dtype",
+    Fault.FINITE: "holds numbers that are not finite",
+    Fault.VALUES: "has the right shape but wrong values",
+}
 _TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
 
 
-def judge_call(evidence: Evidence, call: Call, group: str) -> Outcome:
-    """Judge the tensors `group` ("output" or "grad") of a call, in float64 or else float32.
+def judge_call(evidence: Evidence, call: Call, group: Group) -> Judgement:
+    """Judge the outputs or the gradients of a call, in float64 or else float32.
 
     Several checks look at the same call: what was judged is kept with the evidence.
     """
@@ -25,7 +41,7 @@ def judge_call(evidence: Evidence, call: Call, group: str) -> Outcome:
     return evidence.judged[asked]
 
 
-def _judge_both(evidence: Evidence, call: Call, group: str) -> Outcome:
+def _judge_both(evidence: Evidence, call: Call, group: Group) -> Judgement:
     outcome = _judge(evidence, call, group, evidence.answers[call.id], "float64")
     if not outcome.passed and call.id in evidence.answers32:
         again = _judge(evidence, call, group, evidence.answers32[call.id], "float32")
@@ -34,38 +50,36 @@ def _judge_both(evidence: Evidence, call: Call, group: str) -> Outcome:
     return outcome
 
 
-def _judge(evidence: Evidence, call: Call, group: str, answer: Answer, dtype: str) -> Outcome:
+def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: str) -> Judgement:
     case = evidence.case(call)
     if answer.status is not AnswerStatus.OK:
         return unanswered(evidence, call, answer)
-    if group == "output" and (wrong := _form(evidence.target, answer, hidden=evidence.hidden)):
+    if group is Group.OUTPUT and (wrong := _form(evidence.target, answer, hidden=evidence.hidden)):
         return replace(wrong, case=case)
     precision = dtype
-    for name, expected in evidence.key.answers[call.id].tensors.items():
-        if name.partition("/")[0] != group:
-            continue
+    for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
         actual = answer.tensors.get(name)
         label = _label(evidence.target, name)
         if actual is None:
-            return Outcome(Status.FAILED, f"{label} did not come back as numbers", case=case)
+            return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, evidence.course.tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
-            return Outcome(
+            return Judgement(
                 Status.FAILED,
-                _plain_sentence(label, wrong_here.kind),
+                f"{label} {_SAID[wrong_here.fault]}",
                 wrong_here.message,
-                _next_step(wrong_here.kind, group),
+                _next_step(wrong_here.fault, group),
                 wrong_here.expected,
                 wrong_here.actual,
                 case,
-                kind=wrong_here.kind,
+                fault=wrong_here.fault,
             )
         if matched.precision == "float32":
             precision = "float32"
-    return Outcome(Status.PASSED, case=case, precision=precision)
+    return Judgement(Status.PASSED, case=case, precision=precision)
 
 
-def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Outcome:
+def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Judgement:
     """Judge a call that came to no answer.
 
     Where correct earlier exercises do not fit a factory that its own ones serve well, nothing is
@@ -74,22 +88,22 @@ def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Outcome:
     case = evidence.case(call)
     if not uncompared(evidence, call, answer):
         return explain_status(evidence, answer, case)
-    return Outcome(
+    return Judgement(
         Status.SKIPPED,
-        "counts once it can be put together of the course's own parts",
+        "counts once it can be built from the course's own parts",
         next_step="import earlier exercises, and call their classes as the stubs do",
-        kind="unbound",
+        fault=Fault.UNBOUND,
     )
 
 
 def note_uncompared(evidence: Evidence) -> list[str]:
     """Say where a factory could not be put together of correct earlier exercises."""
-    for call in evidence.calls(""):
+    for call in evidence.calls:
         answer = evidence.answers[call.id]
         if uncompared(evidence, call, answer):
             why = describe_student_error(evidence, answer.error) if answer.error else "other parts"
             return [
-                f"`{call.target}` cannot be put together of the course's own parts ({why}), "
+                f"`{call.target}` cannot be built from the course's own parts ({why}), "
                 "so its values were not compared"
             ]
     return []
@@ -97,45 +111,37 @@ def note_uncompared(evidence: Evidence) -> list[str]:
 
 def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
     """Whether a factory answers by itself and not with correct earlier exercises."""
-    own = evidence.answers[f"{call.target}/main-1/forward"]
+    own = evidence.answers[evidence.first_call.id]
     misfit = answer.status in (AnswerStatus.RAISED, AnswerStatus.UNBOUND)
-    assembled = call.kind == "factory" and not call.free
+    assembled = call.kind is TargetKind.FACTORY and not call.free
     return assembled and misfit and own.status is AnswerStatus.OK
 
 
-def _plain_sentence(label: str, kind: str) -> str:
-    sentences = {
-        "shape": f"{label} has the wrong shape",
-        "dtype": f"{label} has the wrong dtype",
-        "finite": f"{label} holds numbers that are not finite",
-        "values": f"{label} has the right shape but wrong values",
-    }
-    return sentences[kind]
-
-
-def _next_step(kind: str, group: str) -> str:
-    if kind == "shape":
+def _next_step(fault: Fault, group: Group) -> str:
+    if fault is Fault.SHAPE:
         return COMPARE_SHAPES
-    if kind == "dtype":
-        return "follow the input's dtype: no .long(), no .float(), no dtype written out"
-    if kind == "finite":
+    if fault is Fault.DTYPE:
+        return "follow the input's dtype: no .long(), no .float(), no fixed dtype"
+    if fault is Fault.FINITE:
         return "look for a division by zero or an overflow in exp"
-    if group == "grad":
+    if group is Group.GRADIENT:
         return GRADIENT_STEP
     return BY_HAND
 
 
 def _label(target: Target, name: str) -> str:
     """What a student calls a tensor of an answer."""
-    group, _, rest = name.partition("/")
-    if group == "output":
-        return "the output" if len(target.outputs) == 1 else f"`{rest}`"
-    inputs = list(target.inputs)
-    what = f"`{inputs[int(rest)]}`" if rest.isdigit() else f"the parameter `{rest}`"
-    return f"the gradient of {what}"
+    named = name_of(name)
+    match group_of(name):
+        case Group.OUTPUT:
+            return "the output" if len(target.outputs) == 1 else f"`{named}`"
+        case Group.INPUT_GRADIENT:
+            return f"the gradient of `{list(target.inputs)[int(named)]}`"
+        case _:
+            return f"the gradient of the parameter `{named}`"
 
 
-def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
+def _form(target: Target, answer: Answer, *, hidden: bool) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     names = list(target.outputs)
     info = answer.info
@@ -144,22 +150,22 @@ def _form(target: Target, answer: Answer, *, hidden: bool) -> Outcome | None:
         alone = info.parts[0] if info.count == 1 and info.parts else None
         came = f"one {_told_type(alone.type, hidden=hidden)}" if alone else f"{info.count}"
         came = came if alone or not hidden else "another number of things"
-        return Outcome(
+        return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {many}, it returned {came}",
             next_step=f"end with: return {', '.join(names)}",
-            kind="type",
+            fault=Fault.TYPE,
         )
     for name, part in zip(names, info.parts, strict=False):
-        if f"output/{name}" in answer.tensors:
+        if tensor_name(Group.OUTPUT, name) in answer.tensors:
             continue
         label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
         came = _shown_part(part, hidden=hidden)
-        return Outcome(
+        return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
             next_step=_return_step(part.type),
-            kind="type",
+            fault=Fault.TYPE,
         )
     return None
 
@@ -174,7 +180,7 @@ def _return_step(returned: str) -> str:
     return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
 
 
-def _shown_part(part: Part, *, hidden: bool) -> str:
+def _shown_part(part: ReturnedValue, *, hidden: bool) -> str:
     if part.type == "NoneType":
         return "None"
     kind = _told_type(part.type, hidden=hidden)

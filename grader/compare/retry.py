@@ -8,11 +8,13 @@ from collections.abc import Mapping
 
 from grader.compare.arrays import match
 from grader.course.models import Tolerances
-from grader.execute.answers import Answer, AnswerStatus
-from grader.key.store import AnswerKey
-from grader.plan.records import Call
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Call
+from grader.records.key import AnswerKey
+from grader.worker.names import Group, compared
+from grader.worker.protocol import Action
 
-_ACTIONS = ("forward", "gradient", "reuse", "train")
+_ACTIONS = (Action.FORWARD, Action.GRADIENT, Action.REUSE, Action.TRAIN)
 _HOPELESS = ("NotImplementedError", "NameError", "AttributeError")
 
 
@@ -41,8 +43,7 @@ def agrees(
     came = answers[call.id].tensors
     return all(
         name in came and match(came[name], expected, tolerances).difference is None
-        for name, expected in key.answers[call.id].tensors.items()
-        if name.startswith("output/")
+        for name, expected in compared(key.answers[call.id].tensors, Group.OUTPUT).items()
     )
 
 

@@ -7,8 +7,9 @@ from itertools import permutations
 import numpy as np
 
 from grader.compare.evidence import Evidence
-from grader.execute.answers import Answer, AnswerStatus
-from grader.plan.records import Array, Call
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Array, Call
+from grader.worker.names import Group, of_group
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
 _RTOL32 = 1e-4
@@ -16,7 +17,7 @@ _AXES = 4  # more axes than this are not reordered
 
 
 @dataclass(frozen=True)
-class Progress:
+class StepsFound:
     """The named steps up to the first that was not found."""
 
     right: tuple[str, ...]
@@ -28,7 +29,7 @@ class Progress:
         return " ".join([*(f"{name} ✓" for name in self.right), f"{self.wrong} ✗"])
 
 
-def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> Progress | None:
+def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> StepsFound | None:
     """Return how far a run was right, None where nothing can be claimed.
 
     A step that was not found is excused where a later level of steps was: it was done in
@@ -36,7 +37,7 @@ def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> Progress 
     """
     if recorded.status is not AnswerStatus.OK:
         return None
-    seen = [array for name, array in recorded.tensors.items() if name.startswith("seen/")]
+    seen = list(of_group(recorded.tensors, Group.SEEN).values())
     steps = evidence.key.steps(call.id)
     levels = [[name for name in level if name in steps] for level in evidence.target.step_levels]
     found = [[occurs(steps[name], seen) for name in level] for level in levels]
@@ -48,7 +49,7 @@ def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> Progress 
         right += [name for name, mark in zip(names, marks, strict=True) if mark]
         missing = [name for name, mark in zip(names, marks, strict=True) if not mark]
         if missing and index >= reached:
-            return Progress(tuple(right), missing[0])
+            return StepsFound(tuple(right), missing[0])
     return None
 
 

@@ -22,24 +22,38 @@ class _Record(BaseModel):
 class Substitution(_Record):
     """One change of the reference's text: `old` stands in it exactly once."""
 
-    old: str = Field(min_length=1)
-    new: str
+    old: str = Field(min_length=1, description="text of the reference, there exactly once")
+    new: str = Field(description="what stands in its place")
 
 
 class Bug(_Record):
     """A named, real mistake."""
 
-    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    title: str
+    id: str = Field(
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
+        description="small words with hyphens, once a target",
+    )
+    title: str = Field(description="the mistake in a few words, for instructors")
     target: str = Field(description="the target in whose code the mistake stands")
     when: str = Field(description="completes: your output equals what comes out when ...")
     step: str = Field(default="", description="the first named step that comes out wrong")
     lesson: str = Field(default="", description="how the lesson's passage on it begins")
-    change: list[Substitution] = []
-    also: list[list[Substitution]] = Field(default=[], description="further variants")
-    variant: str = Field(default="", description="a whole file below solutions/bugs")
-    hints: list[str] = Field(min_length=2, max_length=3)
-    seen: str
+    change: list[Substitution] = Field(
+        default=[], description="the replacements that make the mistake"
+    )
+    also: list[list[Substitution]] = Field(
+        default=[], description="further ways to make the same mistake: lists of replacements"
+    )
+    variant: str = Field(
+        default="",
+        description="in place of `change`: a whole file below solutions/bugs",
+    )
+    hints: list[str] = Field(
+        min_length=2,
+        max_length=3,
+        description="from gentle to plain; none may hold a line of the solution",
+    )
+    seen: str = Field(description="where the mistake was seen")
 
     @model_validator(mode="after")
     def _says_what_changes(self) -> "Bug":

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-Scalar = int | float | str | bool
+from grader.worker.protocol import Scalar
 
 PROBES = ("mixing", "pointwise")  # the given sublayers that the worker knows
 

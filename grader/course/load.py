@@ -10,7 +10,8 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from grader.course.models import Course
+from grader.course.kinds import course_model
+from grader.course.models import Course, literals_of
 from grader.errors import CourseError, UsageError
 
 COURSE_FILE = "course.yml"
@@ -88,13 +89,14 @@ def load_course(root: Path) -> CourseFolder:
 def renewal(root: Path) -> str:
     """Return what a student can do about a course file that is missing or was changed."""
     return (
-        f"`grade start {shlex.quote(str(root))} --renew` puts it right and leaves your work alone"
+        f"`grade start {shlex.quote(str(root))} --renew` repairs it and does not change your work"
     )
 
 
 def parse_course(text: str, source: str) -> Course:
     """Read a course from its text; `source` names it in errors. Raises CourseError."""
-    return parse_yaml(text, source, TypeAdapter(Course), Course)
+    model = course_model()
+    return parse_yaml(text, source, TypeAdapter(model), model)
 
 
 def parse_yaml(text: str, source: str, adapter: TypeAdapter[T], root: object) -> T:
@@ -199,12 +201,8 @@ def _step(annotation: object, part: str | int) -> object:
     for model in models:
         if isinstance(part, str) and part in model.model_fields:
             return model.model_fields[part].annotation
-    tagged = [m for m in models if "kind" in m.model_fields and part in _literals(m)]
+    tagged = [m for m in models if "kind" in m.model_fields and part in literals_of(m)]
     return tagged[0] if tagged else annotation
-
-
-def _literals(model: type[BaseModel]) -> tuple[object, ...]:
-    return typing.get_args(model.model_fields["kind"].annotation)
 
 
 def _models_in(annotation: object) -> list[type[BaseModel]]:

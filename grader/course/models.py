@@ -1,17 +1,16 @@
 """The models of course.yml, frozen; unknown keys are errors.
 
 Everything that the engine knows of a course stands here or in the solutions: there is no
-test code to an exercise.
+test code to an exercise. The kinds of property are declared in `grader.properties`, a module each:
+`kinds.py` puts them in the place of `Property`.
 """
 
 import re
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     field_validator,
     model_validator,
@@ -22,63 +21,32 @@ from grader.course.expressions import (
     Range,
     Size,
     TensorSpec,
-    literal,
     parse_argument,
     parse_dim,
     parse_tensor,
 )
+from grader.course.record import Argument, Dim, Literal_, Record, Tensor, error_at
+from grader.records.ids import MAIN, CheckId, Kind
+from grader.worker.protocol import Earlier, TargetKind
 
 _FILE = re.compile(r"^([a-z]+\d+)_([a-z0-9_]+)\.py$")
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def _checked_argument(value: object) -> object:
-    parse_argument(str(value))
-    return value
-
-
-def _checked_tensor(value: object) -> object:
-    parse_tensor(str(value))
-    return value
-
-
-def _checked_dim(value: object) -> object:
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise ValueError("a dim is a range such as 2..4, a number, or an expression")
-    parse_dim(value)
-    return value
-
-
-def _checked_literal(value: object) -> object:
-    if isinstance(value, str | int | float | bool):
-        literal(value)
-    return value
-
-
-Argument = Annotated[str | int, BeforeValidator(_checked_argument)]
-Tensor = Annotated[str, BeforeValidator(_checked_tensor)]
-Dim = Annotated[int | str, BeforeValidator(_checked_dim)]
-Literal_ = Annotated[bool | int | float | str, BeforeValidator(_checked_literal)]
-
-
-class Tolerance(_Record):
+class Tolerance(Record):
     """How far two numbers may be apart: atol + rtol * |expected|."""
 
-    rtol: float = Field(gt=0)
-    atol: float = Field(gt=0)
+    rtol: float = Field(gt=0, description="the part that grows with the expected number")
+    atol: float = Field(gt=0, description="the part that is always there")
 
 
-class Tolerances(_Record):
+class Tolerances(Record):
     """Tolerances by the dtype that the comparison runs in."""
 
-    float64: Tolerance
-    float32: Tolerance
+    float64: Tolerance = Field(description="for the first comparison")
+    float32: Tolerance = Field(description="for code that insists on float32")
 
 
-class Limits(_Record):
+class Limits(Record):
     """What one submission may use."""
 
     case_seconds: float = Field(gt=0, description="wall seconds for one call")
@@ -94,180 +62,93 @@ class Limits(_Record):
     restarts: int = Field(ge=0, description="fresh processes for a target after a hang or crash")
 
 
-class Adjustment(_Record):
+class Adjustment(Record):
     """A drawn tensor's values are multiplied by `scale`, then `shift` is added."""
 
-    scale: float = 1.0
-    shift: float = 0.0
+    scale: float = Field(default=1.0, description="what the drawn numbers are multiplied by")
+    shift: float = Field(default=0.0, description="what is then added")
 
 
-class Case(_Record):
+class Case(Record):
     """A configuration of a target; what it leaves out is as the target says."""
 
     name: str = Field(min_length=1, description="a few words that a student reads")
-    draws: int = Field(default=1, ge=1)
-    dims: dict[str, Dim] = {}
-    constructor: dict[str, Argument] = {}
-    options: dict[str, Literal_] = {}
-    values: dict[str, Adjustment] = {}
-    gradient: bool = True
+    draws: int = Field(default=1, ge=1, description="how many times sizes and values are drawn")
+    dims: dict[str, Dim] = Field(default={}, description="sizes other than the target's: `{b: 1}`")
+    constructor: dict[str, Argument] = Field(
+        default={}, description="arguments of the constructor other than the target's"
+    )
+    options: dict[str, Literal_] = Field(
+        default={},
+        description="arguments given by keyword: `{bias: true}`, `{size: d}`; "
+        "text has quotes of its own, `\"'tanh'\"`; of a module they go to the constructor",
+    )
+    values: dict[str, Adjustment] = Field(
+        default={}, description="changes of the drawn numbers, by input or parameter"
+    )
+    gradient: bool = Field(default=True, description="whether gradients are compared as well")
+
+    @property
+    def slug(self) -> str:
+        """The name in small letters and hyphens, with which the ids of its calls begin."""
+        return "-".join("".join(c if c.isalnum() else " " for c in self.name.lower()).split())
 
 
-Earlier = Literal["stand-ins", "own"]
-_EARLIER = Field(
-    default=None,
-    description="stand-ins: a factory of the submission's own earlier exercises gets correct "
-    "ones here, with the reference's parameters in them, so that its values can be compared",
-)
+class Property(Record):
+    """What holds for every right answer; each kind is a module of `grader.properties`."""
 
+    by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
+    of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
+    claim: ClassVar[bool] = False  # is about all calls alike: a bug of one branch's values fails it
+    of_precision: ClassVar[bool] = False  # tells that the code computes in float32
+    shrinkable: ClassVar[bool] = False  # a smaller input may be looked for that breaks it
+    for_a_person: ClassVar[bool] = False  # where it fails, an instructor should have a look
 
-class _Property(_Record):
-    id: str = ""
-    kind: str
+    id: str = Field(
+        default="",
+        description="its name in the ids of checks, where the kind is not enough",
+    )
+    kind: str = Field(description="which property it is")
+
+    @field_validator("id")
+    @classmethod
+    def _is_one_part_of_ids(cls, given: str) -> str:
+        if not re.fullmatch(r"[a-z0-9-]*", given) or given == MAIN:
+            raise ValueError(f"'{given}' is no id: small letters, digits and hyphens, not '{MAIN}'")
+        return given
 
     @property
     def name(self) -> str:
         """The identifier in the check's id: `id` where given, else the kind."""
         return self.id or self.kind
 
+    @property
+    def error_due(self) -> str:
+        """The exception that its call ends in where all is right, "" for an answer."""
+        return ""
 
-class RowsSumToOne(_Property):
-    """Every row of the output along `axis` is a distribution; `log` for log-probabilities."""
+    def misfit(self, exercise: "Exercise", target: "Target") -> str:  # noqa: ARG002 - kinds ask
+        """Say why it means nothing for a target, "" where it means something.
 
-    kind: Literal["rows-sum-to-one"]
-    axis: int = -1
-    log: bool = False
-
-
-class Equivariant(_Property):
-    """Permuting the inputs along `dim` permutes the outputs, and does no more."""
-
-    kind: Literal["equivariant"]
-    dim: str
+        What would always hold gives points for nothing. A target that declares it is an error;
+        of the properties of all targets, those that mean nothing for a target are left out.
+        """
+        return ""
 
 
-class Independent(_Property):
-    """An item along `dim` is treated alike alone and among others."""
-
-    kind: Literal["independent"]
-    dim: str
+def literals_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the words that a model's `kind` may be, () where it is a base of others."""
+    return get_args(model.model_fields["kind"].annotation)
 
 
-class InputsUnchanged(_Property):
-    """The caller's tensors are as they were."""
-
-    kind: Literal["inputs-unchanged"]
-
-
-class Agrees(_Property):
-    """The reference's values on a case of its own."""
-
-    kind: Literal["agrees"]
-    case: Case
-    strided: bool = False  # the inputs are views that are not contiguous
-    earlier: Literal["stand-ins"] | None = _EARLIER
-
-
-class Raises(_Property):
-    """A case that must be refused, at construction or in the call."""
-
-    kind: Literal["raises"]
-    error: str
-    case: Case
-
-
-class Dtype(_Property):
-    """Outputs come in the default dtype and at its precision."""
-
-    kind: Literal["dtype"]
-
-
-class Device(_Property):
-    """No tensor is made on a device of the code's own choosing."""
-
-    kind: Literal["device"]
-
-
-class Registered(_Property):
-    """The module registers exactly the parameters that the reference has, and hides no state."""
-
-    kind: Literal["registered"]
-
-
-class Trained(_Property):
-    """A gradient reaches every registered parameter."""
-
-    kind: Literal["trained"]
-
-
-class Reusable(_Property):
-    """One module serves inputs of several shapes, one after the other."""
-
-    kind: Literal["reusable"]
-    dims: list[str] = Field(min_length=1, description="the dims that change between the calls")
-
-
-class Dropout(_Property):
-    """In training mode the outputs have the reference's mean and spread over many masks."""
-
-    kind: Literal["dropout"]
-    case: Case
-    masks: int = Field(default=4000, gt=0, description="how many are drawn")
-    earlier: Literal["stand-ins"] | None = _EARLIER
-
-
-class Varies(_Property):
-    """In training mode the outputs differ from mask to mask; how much is not compared."""
-
-    kind: Literal["varies"]
-    case: Case
-
-
-class Fits(_Property):
-    """Training on one small batch brings the loss below a share of what it was."""
-
-    kind: Literal["fits"]
-    case: Case
-    steps: int = Field(gt=0)
-    learning_rate: float = Field(gt=0)
-    classes: str = Field(description="how many labels there are, over the dims")
-    share: float = Field(gt=0, lt=1)
-
-
-class Allowed(_Property):
-    """None of the exercise's forbidden names is used; advice, for it can be evaded."""
-
-    kind: Literal["allowed"]
-
-
-Property = Annotated[
-    RowsSumToOne
-    | Equivariant
-    | Independent
-    | InputsUnchanged
-    | Agrees
-    | Raises
-    | Dtype
-    | Device
-    | Registered
-    | Trained
-    | Reusable
-    | Dropout
-    | Varies
-    | Fits
-    | Allowed,
-    Field(discriminator="kind"),
-]
-
-
-class Points(_Record):
+class Points(Record):
     """Points of a target by kind of check; property and bug points are shared out evenly."""
 
-    shape: float = Field(default=0, ge=0)
-    numeric: float = Field(default=0, ge=0)
-    gradient: float = Field(default=0, ge=0)
-    property: float = Field(default=0, ge=0)
-    bug: float = Field(default=0, ge=0)
+    shape: float = Field(default=0, ge=0, description="for the right types and shapes")
+    numeric: float = Field(default=0, ge=0, description="for the right values")
+    gradient: float = Field(default=0, ge=0, description="for the right gradients")
+    property: float = Field(default=0, ge=0, description="for all properties together")
+    bug: float = Field(default=0, ge=0, description="for all known bugs together")
 
     @cached_property
     def total(self) -> float:
@@ -275,26 +156,42 @@ class Points(_Record):
         return self.shape + self.numeric + self.gradient + self.property + self.bug
 
 
-class Target(_Record):
+class Target(Record):
     """One function or class that is graded by itself."""
 
-    name: str = Field(pattern=r"^[A-Za-z_]\w*$")
-    kind: Literal["function", "module", "factory"]
-    dims: dict[str, Dim]
-    constructor: dict[str, Argument] = {}
-    inputs: dict[str, Argument]
-    outputs: dict[str, Tensor] = Field(min_length=1)
-    cases: list[Case] = []
-    properties: list[Property] = []
-    without: list[str] = Field(
-        default=[], description="properties of every target that mean nothing for this one"
+    name: str = Field(pattern=r"^[A-Za-z_]\w*$", description="of the function or class")
+    kind: TargetKind = Field(
+        description="function; module: a class of torch's modules, which gets the reference's "
+        "parameters; factory: a function that returns a module with parameters of its own"
     )
-    points: Points
+    dims: dict[str, Dim] = Field(
+        description="sizes by letter: a range to draw from (`2..4`), a number, or an expression "
+        "over other sizes (`h*d`)"
+    )
+    constructor: dict[str, Argument] = Field(
+        default={}, description="what a module or factory is made with, by position and in order"
+    )
+    inputs: dict[str, Argument] = Field(
+        description="what the call is given, by position and in order: tensors, sizes, literals"
+    )
+    outputs: dict[str, Tensor] = Field(
+        min_length=1, description="the tensors that come back, in order, by names for reports"
+    )
+    cases: list[Case] = Field(default=[], description="cases beside the drawn main ones")
+    properties: list[Property] = Field(default=[], description="its own, beside those of all")
+    without: list[str] = Field(
+        default=[], description="ids of properties of every target that mean nothing for this one"
+    )
+    points: Points = Field(description="points by kind of check")
     steps: list[str | list[str]] = Field(
         default=[], description="named steps in order; those side by side in a list of their own"
     )
     uses: list[str] = Field(default=[], description="targets of this file that this one calls")
-    earlier: Earlier = "stand-ins"
+    earlier: Earlier = Field(
+        default=Earlier.STANDINS,
+        description="what imports of earlier exercises find: correct stand-ins, or the "
+        "submission's own files",
+    )
     aliases: dict[str, list[str]] = Field(
         default={}, description="other names that learners give a parameter's layer"
     )
@@ -319,6 +216,11 @@ class Target(_Record):
         """The call's arguments, parsed, in order."""
         return {name: parse_argument(str(value)) for name, value in self.inputs.items()}
 
+    @property
+    def has_tensors(self) -> bool:
+        """Whether some argument of the call is a tensor."""
+        return any(isinstance(spec, TensorSpec) for spec in self.input_specs.values())
+
     @cached_property
     def output_specs(self) -> dict[str, TensorSpec]:
         """What comes back, parsed, in order."""
@@ -326,30 +228,30 @@ class Target(_Record):
 
     @model_validator(mode="after")
     def _dims_are_known(self) -> "Target":
-        known = set(self.dims)
-        for where, specs in (("inputs", self.input_specs), ("outputs", self.output_specs)):
-            for name, spec in specs.items():
-                if unknown := sorted(spec.names() - known):
-                    raise ValueError(f"{where}.{name} reads the dim '{unknown[0]}', not declared")
-        for name, value in self.constructor.items():
-            if unknown := sorted(parse_argument(str(value)).names() - known):
-                raise ValueError(f"constructor.{name} reads the dim '{unknown[0]}', not declared")
-        for prop in self.properties:
-            if getattr(prop, "earlier", None) and self.kind != "factory":
-                raise ValueError(f"the property '{prop.name}' has 'earlier', which a factory may")
+        made_with = {name: parse_argument(str(v)) for name, v in self.constructor.items()}
+        places = [("constructor", n, spec) for n, spec in made_with.items()]
+        places += [("inputs", n, spec) for n, spec in self.input_specs.items()]
+        places += [("outputs", n, spec) for n, spec in self.output_specs.items()]
+        for where, name, spec in places:
+            if unknown := sorted(spec.names() - set(self.dims)):
+                raise error_at((where, name), f"reads the dim '{unknown[0]}', not declared")
         names = [p.name for p in self.properties]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"the property '{twice[0]}' is declared twice: give one an id")
         return self
 
 
-class Exercise(_Record):
+class Exercise(Record):
     """A stub, a reference, its targets and what it forbids."""
 
-    file: str = Field(description="as in exercises/ and solutions/: exercise1_attention.py")
-    title: str
-    forbids: list[str] = Field(default=[], description="qualified names: torch.nn.LayerNorm")
-    targets: list[Target] = Field(min_length=1)
+    file: str = Field(
+        description="its name in `exercises/` and `solutions/`, as `exercise1_attention.py`"
+    )
+    title: str = Field(description="a few words that a student reads")
+    forbids: list[str] = Field(
+        default=[], description="qualified names, as `torch.nn.LayerNorm`, that code must not use"
+    )
+    targets: list[Target] = Field(min_length=1, description="what is graded, in order")
 
     @model_validator(mode="after")
     def _file_is_named(self) -> "Exercise":
@@ -362,6 +264,17 @@ class Exercise(_Record):
             for name in target.uses:
                 if name not in names:
                     raise ValueError(f"{target.name} uses '{name}', no target of {self.file}")
+        return self
+
+    @model_validator(mode="after")
+    def _properties_mean_something(self) -> "Exercise":
+        for i, target in enumerate(self.targets):
+            for j, prop in enumerate(target.properties):
+                if why := prop.misfit(self, target):
+                    raise error_at(
+                        ("targets", i, "properties", j),
+                        f"the property '{prop.name}' means nothing for {target.name}: {why}",
+                    )
         return self
 
     @property
@@ -389,17 +302,17 @@ class Exercise(_Record):
         return {target.name: target for target in self.targets}[name]
 
 
-class Course(_Record):
+class Course(Record):
     """All of course.yml."""
 
-    format_version: Literal[1]
-    title: str
-    tolerances: Tolerances
-    limits: Limits
+    format_version: Literal[1] = Field(description="1")
+    title: str = Field(description="a few words that a student reads")
+    tolerances: Tolerances = Field(description="how far numbers may be apart")
+    limits: Limits = Field(description="what one submission may use")
     draws: int = Field(default=2, ge=1, description="drawn main cases a target")
     every_target: list[Property] = Field(default=[], description="properties of all targets")
     every_module: list[Property] = Field(default=[], description="properties of all modules")
-    exercises: list[Exercise] = Field(min_length=1)
+    exercises: list[Exercise] = Field(min_length=1, description="in the course's order")
 
     @field_validator("exercises")
     @classmethod
@@ -408,6 +321,22 @@ class Course(_Record):
         if twice := sorted({i for i in ids if ids.count(i) > 1}):
             raise ValueError(f"the exercise '{twice[0]}' is declared twice")
         return exercises
+
+    @model_validator(mode="after")
+    def _cases_are_told_apart(self) -> "Course":
+        for i, exercise in enumerate(self.exercises):
+            for j, target in enumerate(exercise.targets):
+                ids = [p.name for p in self.properties(exercise, target)]
+                taken = {MAIN: "the drawn main cases", **{i: f"the property '{i}'" for i in ids}}
+                for k, case in enumerate(target.cases):
+                    named = f"the case '{case.name}'"
+                    if other := taken.get(case.slug):
+                        raise error_at(
+                            ("exercises", i, "targets", j, "cases", k),
+                            f"{named} and {other} have the same id '{case.slug}': rename one",
+                        )
+                    taken[case.slug] = named
+        return self
 
     def exercise(self, exercise_id: str) -> Exercise:
         """Return the exercise of that id; raises KeyError."""
@@ -420,20 +349,16 @@ class Course(_Record):
     def properties(self, exercise: Exercise, target: Target) -> list[Property]:
         """Return a target's own properties and those of all targets that can apply to it."""
         general = list(self.every_target)
-        if target.kind != "function":
+        if target.kind is not TargetKind.FUNCTION:
             general += self.every_module
         own = {p.name for p in target.properties} | set(target.without)
-        inherited = [p for p in general if p.name not in own and _applies(p, exercise, target)]
+        inherited = [p for p in general if p.name not in own and not p.misfit(exercise, target)]
         return [*target.properties, *inherited]
 
-
-def _applies(prop: Property, exercise: Exercise, target: Target) -> bool:
-    """Whether a property of all targets means anything for this one."""
-    tensors = [s for s in target.input_specs.values() if isinstance(s, TensorSpec)]
-    if isinstance(prop, InputsUnchanged | Device) or (isinstance(prop, Agrees) and prop.strided):
-        return bool(tensors)
-    if isinstance(prop, Allowed):
-        return bool(exercise.forbids)
-    if isinstance(prop, Reusable):
-        return set(prop.dims) <= set(target.dims)
-    return True
+    def property_of(self, check: CheckId) -> Property | None:
+        """Return the property that a check is of, whatever its id; None for another kind."""
+        if check.kind is not Kind.PROPERTY:
+            return None
+        exercise = self.exercise(check.exercise)
+        declared = self.properties(exercise, exercise.target(check.target))
+        return next((prop for prop in declared if prop.name == check.name), None)

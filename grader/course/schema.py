@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from grader.course.models import Course
+from grader.course.kinds import course_model
 
 SCHEMA_FILE = Path(__file__).with_name("course.schema.json")
 
 
 def schema_text() -> str:
     """Return the schema as it is kept beside this module."""
-    return json.dumps(Course.model_json_schema(), indent=1, sort_keys=True) + "\n"
+    return json.dumps(course_model().model_json_schema(), indent=1, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":

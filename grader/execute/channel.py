@@ -6,8 +6,8 @@ import selectors
 import socket
 import time
 
-from grader.execute.launch import Child, End
-from grader.worker.wire import PREFIX, Violation, parse_header
+from grader.execute.child import Child, End
+from grader.worker.wire import PREFIX, Frame, Violation, parse_header
 
 _CHUNK = 1 << 16
 _HEADER_CAP = 1 << 18
@@ -20,6 +20,10 @@ class Closed(Exception):
 
 class Late(Exception):
     """The deadline passed."""
+
+
+class Flood(Violation):
+    """The child printed without end."""
 
 
 class Channel:
@@ -47,7 +51,7 @@ class Channel:
         self._pending = memoryview(bytes(self._pending) + data)
         self._watch_job()
 
-    def receive(self, deadline: float) -> tuple[dict[str, object], bytes]:
+    def receive(self, deadline: float) -> Frame:
         """Return the next frame; raises Late, Closed or Violation.
 
         `deadline` is in time.monotonic's seconds; partial reads do not move it.
@@ -65,7 +69,7 @@ class Channel:
     def drain(self) -> None:
         """Take what was printed until now."""
         if self.child.output in self._selector.get_map():
-            with contextlib.suppress(Violation):  # of what is kept nothing changes
+            with contextlib.suppress(Violation):  # what is kept does not change
                 self._read_output()
 
     @property
@@ -85,7 +89,7 @@ class Channel:
         else:
             self._read_answers()
 
-    def _complete_frame(self) -> tuple[dict[str, object], bytes] | None:
+    def _complete_frame(self) -> Frame | None:
         if len(self._received) < PREFIX.size:
             return None
         header_length, payload_length = PREFIX.unpack_from(self._received)
@@ -97,7 +101,7 @@ class Channel:
         header = parse_header(bytes(self._received[PREFIX.size : start]))
         payload = bytes(self._received[start:end])
         del self._received[:end]
-        return header, payload
+        return Frame(header, payload)
 
     def _read_answers(self) -> None:
         data = _read(self.child.answers)
@@ -115,7 +119,7 @@ class Channel:
         self._printed += len(data)
         self.output += data[: max(0, self.output_cap - len(self.output))]
         if self._printed > self.output_cap * _OUTPUT_FACTOR:
-            raise Violation("it printed without end")
+            raise Flood("it printed without end")
 
     def _write_job(self) -> None:
         try:

@@ -114,9 +114,9 @@ def _too_little(found: Isolation, wanted: Level) -> UsageError:
 
 
 def python_command() -> list[str]:
-    """Return the start of a command line that runs a module, apart from the user's own.
+    """Return the start of a command line that runs a module, isolated from the user's settings.
 
-    It is all of -I but that PYTHONHASHSEED counts: else the order of a set changes every time.
+    It does what -I does, but PYTHONHASHSEED counts: else the order of a set changes every time.
     """
     return [sys.executable, "-s", "-P", "-m"]
 
@@ -240,6 +240,6 @@ def _binds(paths: Sequence[str]) -> list[str]:
 
 
 def _folders(paths: Sequence[str]) -> list[str]:
-    """Return arguments that make the folders above: else they would be as closed as a home is."""
+    """Return arguments that make the folders above: else these would be as closed as a home is."""
     above = sorted({str(folder) for path in paths for folder in Path(path).parents} - {"/"})
     return [word for path in above for word in ("--perms", "0755", "--dir", path)]

@@ -1,66 +1,18 @@
 """Starts workers and ends them; how well they are isolated is chosen in `isolation`."""
 
-import contextlib
-import json
 import os
 import socket
 import subprocess
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 from grader.errors import InternalError
 from grader.execute import isolation
+from grader.execute.child import Child, Server, bare_environment
 from grader.execute.isolation import Isolation, Level
+from grader.worker import control
+from grader.worker.control import Death, End, Limits, Message, Ready, Refused, Start, Started
 
 _MESSAGE = 1 << 16
-_KEPT_VARIABLES = ("PATH", "LANG", "SYSTEMROOT", "SYSTEMDRIVE", "TMPDIR", "TEMP", "TMP")
-_MALLOC = (
-    "hugetlb=1",  # large pages make the tables that a fork copies small: 6 ms become 3
-    "mmap_threshold=33554432",  # a tensor's memory is used again, not mapped anew page by page
-    "trim_threshold=268435456",
-)
 _CLOSING = 2.0  # seconds that a warm process may take to clean up
-
-End = int | socket.socket  # of a pipe: a descriptor, or a socket where pipes cannot be waited for
-
-
-@dataclass(frozen=True)
-class Death:
-    """How a child ended."""
-
-    signal: int  # 0 where it ended by itself
-    exit: int | None
-    cpu: float  # seconds
-    peak_kib: int
-
-
-@dataclass(frozen=True)
-class Child:
-    """A process that runs one submission, and the parent's ends of its pipes."""
-
-    pid: int  # as its warm process knows it: a token, not a process of the parent's
-    job: End
-    answers: End
-    output: End
-
-    def close(self) -> None:
-        """Close the pipes."""
-        for end in (self.job, self.answers, self.output):
-            with contextlib.suppress(OSError):
-                os.close(end) if isinstance(end, int) else end.close()
-
-
-class Server(Protocol):
-    """Starts a child for each job, one way or another."""
-
-    def start(self, limits: dict[str, Any]) -> Child:
-        """Start a locked child; raises InternalError."""
-
-    def end(self, child: Child, *, grace: bool) -> Death:
-        """Kill a child and all that it started; raises InternalError."""
-
-    def close(self) -> None:
-        """End the server and every child."""
 
 
 class WarmProcess:
@@ -82,7 +34,12 @@ class WarmProcess:
         """What keeps its children apart."""
         return self._isolation
 
-    def start(self, limits: dict[str, Any]) -> Child:
+    @property
+    def pid(self) -> int | None:
+        """The process that children are forked from; None where each is a process of its own."""
+        return self._server.process.pid if isinstance(self._server, ForkServer) else None
+
+    def start(self, limits: Limits) -> Child:
         """Start a child under `limits`; raises InternalError where it cannot be locked down."""
         return self._server.start(limits)
 
@@ -96,16 +53,6 @@ class WarmProcess:
         self._server.close()
 
 
-def bare_environment() -> dict[str, str]:
-    """Return the environment of a worker: nothing of the user's."""
-    kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES}
-    return kept | {
-        "GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}" for name in _MALLOC),
-        "OMP_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }
-
-
 class ForkServer:
     """A process with torch loaded, that forks a child for each job."""
 
@@ -113,7 +60,7 @@ class ForkServer:
         """Start it, without waiting until it is ready."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             isolation.worker_command(level),
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
@@ -124,62 +71,63 @@ class ForkServer:
         theirs.close()
         self._ready = False
 
-    def start(self, limits: dict[str, Any]) -> Child:
+    def start(self, limits: Limits) -> Child:
         """Fork a child; raises InternalError where it is not locked or the process is gone."""
         self._wait_until_ready()
         pipes = [os.pipe() for _ in range(3)]
         (job_in, job), (answers, answers_out), (output, output_out) = pipes
         theirs = [job_in, answers_out, output_out]
-        reply: dict[str, Any] = {}
+        reply: Message | None = None
         try:
-            request = json.dumps({"start": limits}).encode()
-            socket.send_fds(self._control, [request], theirs)
+            socket.send_fds(self._control, [control.pack(Start(limits))], theirs)
             reply = self._reply()
         except OSError:
             raise self._lost() from None
         finally:
-            for descriptor in theirs if "started" in reply else [d for p in pipes for d in p]:
+            started = isinstance(reply, Started)
+            for descriptor in theirs if started else [d for p in pipes for d in p]:
                 os.close(descriptor)
-        if "refused" in reply:
-            raise InternalError(f"a worker could not be locked down: {reply['refused']}")
-        return Child(reply["started"], job, answers, output)
+        if not isinstance(reply, Started):
+            why = reply.why if isinstance(reply, Refused) else "no word"
+            raise InternalError(f"a worker could not be locked down: {why}")
+        return Child(reply.pid, job, answers, output)
 
     def end(self, child: Child, *, grace: bool) -> Death:
         """Kill a child's group, with `grace` after a moment; tells how it died."""
         try:
-            self._control.send(json.dumps({"end": child.pid, "grace": grace}).encode())
+            self._control.send(control.pack(End(child.pid, grace)))
             reply = self._reply()
         except OSError:
             raise self._lost() from None
-        return Death(reply["signal"], reply["exit"], reply["cpu"], reply["peak_kib"])
+        assert isinstance(reply, Death)  # noqa: S101 - the answer to this request
+        return reply
 
     def close(self) -> None:
         """End the warm process, which ends its children and removes its folder."""
         self._control.close()
         try:
-            self._process.wait(_CLOSING if self._ready else 0)
+            self.process.wait(_CLOSING if self._ready else 0)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+            self.process.kill()
+            self.process.wait()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
 
     def _wait_until_ready(self) -> None:
         if not self._ready:
             try:
-                self._ready = bool(self._reply()["ready"])
+                self._ready = isinstance(self._reply(), Ready)
             except OSError:
                 raise self._lost() from None
 
-    def _reply(self) -> dict[str, Any]:
+    def _reply(self) -> Message:
         data = self._control.recv(_MESSAGE)
         if not data:
             raise ConnectionResetError
-        reply: dict[str, Any] = json.loads(data)
-        return reply
+        return control.parse(data)
 
     def _lost(self) -> InternalError:
-        self._process.kill()
-        _, errors = self._process.communicate()
+        self.process.kill()
+        _, errors = self.process.communicate()
         last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
         return InternalError(f"the worker process is gone: {last[0][:300]}")

@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from grader.course.models import Limits
-from grader.execute.answers import (
+from grader.execute.channel import Channel, Closed, Flood, Late
+from grader.execute.child import limits_of
+from grader.execute.launch import WarmProcess
+from grader.handin.plain import is_plain
+from grader.records.answers import (
     Answer,
     AnswerStatus,
     Greeting,
@@ -21,11 +24,10 @@ from grader.execute.answers import (
     parse_answer,
     parse_greeting,
 )
-from grader.execute.channel import Channel, Closed, Late
-from grader.execute.launch import Death, WarmProcess
-from grader.plain import is_plain
-from grader.plan.records import Call
-from grader.worker.wire import Violation, pack
+from grader.records.calls import Call
+from grader.worker import protocol
+from grader.worker.control import Death
+from grader.worker.wire import Frame, Violation, pack
 
 Units = Sequence[tuple[str, str]]
 _TOGETHER = 8  # times what one answer may take, all answers of a child may
@@ -62,20 +64,28 @@ class Job:
         groups = [self.units, *self.own_earlier.values()]
         return all(is_plain(units, served) for units in groups)
 
-    def header(self, dtype: str, limits: Limits) -> dict[str, Any]:
-        """Return the frame that begins it, but for its calls."""
-        return {
-            "stem": self.stem,
-            "units": list(self.units),
-            "notebook": self.notebook,
-            "earlier": dict(self.earlier),
-            "own_earlier": dict(self.own_earlier),
-            "forbids": list(self.forbids),
-            "mixing": self.mixing,
-            "dtype": dtype,
-            "message_bytes": limits.message_kib * 1024 // 4,  # characters, of up to 4 bytes
-            "answer_bytes": int(limits.answer_mib * 2**20 * 0.9),
-        }
+    def sent(self, dtype: str, limits: Limits) -> protocol.Job:
+        """Return what a child gets of it."""
+        return protocol.Job(
+            self.stem,
+            self.units,
+            self.notebook,
+            self.earlier,
+            self.own_earlier,
+            self.forbids,
+            self.mixing,
+            dtype,
+            message_characters=limits.message_kib * 1024 // 4,  # of up to 4 bytes
+            answer_bytes=int(limits.answer_mib * 2**20 * 0.9),
+        )
+
+    def frame(
+        self, dtype: str, limits: Limits, calls: Sequence[Call] = (), payload: bytes = b""
+    ) -> bytes:
+        """Return the frame that begins it, with the calls that are known to come."""
+        job = protocol.to_json(self.sent(dtype, limits))
+        texts = ",".join(call.sent_text for call in calls)
+        return pack(f'{{"job":{job},"calls":[{texts}]}}', payload)
 
 
 @dataclass
@@ -87,7 +97,7 @@ class Collected:
     output: bytes = b""
 
 
-class Kept:
+class SharedChild:
     """The child of a submission's last job, for its next one.
 
     Plain code alone shares a child, after code that ended every call and printed nothing: it
@@ -96,9 +106,9 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self._line: _Line | None = None
+        self._line: _WorkerChannel | None = None
 
-    def __enter__(self) -> "Kept":
+    def __enter__(self) -> "SharedChild":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -125,7 +135,7 @@ class Kept:
         # what ran out of memory here might not in a fresh child
         return None if any(map(_is_for_memory, errors)) else collected
 
-    def keep(self, line: "_Line", job: Job) -> None:
+    def keep(self, line: "_WorkerChannel", job: Job) -> None:
         """Keep a child that has done a job, in place of another; end it where it is of no use."""
         self.close()
         if job.plain:
@@ -150,7 +160,7 @@ def collect(
     dtype: str = "float64",
     *,
     end: float | None = None,
-    kept: Kept | None = None,
+    kept: SharedChild | None = None,
 ) -> Collected:
     """Make every call and return one answer for each, whatever the submission does.
 
@@ -164,7 +174,7 @@ def collect(
     spent: dict[str, float] = {}
     end = time.monotonic() + limits.submission_seconds if end is None else end
     while waiting:
-        line = _Line(warm, limits)
+        line = _WorkerChannel(warm, limits)
         run = _Run(line, job, limits, spent, end)
         reached = run.answer(waiting, payload, dtype, collected)
         if reached >= len(waiting):
@@ -193,19 +203,19 @@ class Interview:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
         self._limits = limits
         self._end = time.monotonic() + limits.submission_seconds
-        self._line = _Line(warm, limits)
+        self._line = _WorkerChannel(warm, limits)
         try:
-            self._line.channel.send(pack(job.header("float64", limits), calls=[]))
-            parse_greeting(self._line.channel.receive(self._deadline())[0])
+            self._line.channel.send(job.frame("float64", limits))
+            parse_greeting(self._line.channel.receive(self._deadline()).header)
         except BaseException:
             self.close()
             raise
 
     def ask(self, call: Call, payload: bytes) -> Answer:
         """Make one call with its tensors; raises Late, Closed or Violation."""
-        self._line.channel.send(pack(call.to_json(), payload))
-        header, data = self._line.channel.receive(self._deadline())
-        return parse_answer(header, data, call.id)
+        self._line.channel.send(pack(f'{{"calls":[{call.sent_text}]}}', payload))
+        frame = self._line.channel.receive(self._deadline())
+        return parse_answer(frame.header, frame.payload, call.id)
 
     def close(self) -> None:
         """End the child."""
@@ -215,13 +225,13 @@ class Interview:
         return min(time.monotonic() + self._limits.case_seconds, self._end)
 
 
-class _Line:
+class _WorkerChannel:
     """A child and its channel."""
 
     def __init__(self, warm: WarmProcess, limits: Limits) -> None:
         self._warm = warm
         self.served: set[str] = set()  # stems whose stand-ins the child has had
-        self.child = warm.start(limits.model_dump())
+        self.child = warm.start(limits_of(limits))
         self.channel = Channel(
             self.child,
             payload_cap=int(limits.answer_mib * 2**20),
@@ -242,19 +252,23 @@ def _is_for_memory(error: StudentError | None) -> bool:
     )
 
 
+def _seconds(number: float) -> str:
+    return f"{number:g} second{'' if number == 1 else 's'}"
+
+
 def _signal_name(number: int) -> str:
     named = {one.value: one.name for one in signal.Signals}
     return named.get(number, f"signal {number}")  # those for real time have no names
 
 
 def _heard(answer: Answer, call: Call, job: Job) -> Answer:
-    """Hold an answer's words to what the parent knows; raises Violation.
+    """Check an answer's words against what the parent knows; raises Violation.
 
     A child has inputs, and whatever it says freely could carry them.
     """
     if answer.info.sought:
-        roles = {(role["name"], tuple(role["shape"])) for role in call.roles}
-        if not {(name, tuple(shape)) for name, shape in answer.info.sought} <= roles:
+        roles = {(role.name, role.shape) for role in call.roles}
+        if not {(one.name, tuple(one.shape)) for one in answer.info.sought} <= roles:
             raise Violation("parameters sought that nobody asked for")
     if answer.error is None:
         return answer
@@ -266,11 +280,12 @@ def _heard(answer: Answer, call: Call, job: Job) -> Answer:
 class _Run:
     """A job in one child, seen from the parent."""
 
-    line: _Line
+    line: _WorkerChannel
     job: Job
     limits: Limits
     spent: dict[str, float]
     end: float
+    reached: str = ""  # the limit that is reached where the awaited frame does not come
     ending: Answer = field(default_factory=lambda: Answer(AnswerStatus.OK))
 
     def answer(
@@ -282,28 +297,18 @@ class _Run:
     ) -> int:
         """Fill in answers and return how many of `calls` were answered: all, or the child ended."""
         channel = self.line.channel
-        header = self.job.header(dtype, self.limits)
-        channel.send(pack(header, payload, [call.text for call in calls]))
+        channel.send(self.job.frame(dtype, self.limits, calls, payload))
         done = 0
         problem: Exception | None = None
         try:
-            header, _ = channel.receive(self._deadline(self.limits.case_seconds))
-            collected.greeting = parse_greeting(header)
+            collected.greeting = parse_greeting(self._receive().header)
             room = _TOGETHER * channel.payload_cap
             for call in calls:
-                begun = time.monotonic()
-                try:
-                    left = self.limits.target_seconds - self.spent.get(call.target, 0.0)
-                    header, data = channel.receive(
-                        self._deadline(min(self.limits.case_seconds, left))
-                    )
-                finally:
-                    used = time.monotonic() - begun
-                    self.spent[call.target] = self.spent.get(call.target, 0.0) + used
-                room -= len(data)
+                frame = self._receive(call.target)
+                room -= len(frame.payload)
                 if room < 0:
                     raise Violation("answers larger than asked for")
-                answer = parse_answer(header, data, call.id)
+                answer = parse_answer(frame.header, frame.payload, call.id)
                 collected.answers[call.id] = _heard(answer, call, self.job)
                 done += 1
         except (Late, Closed, Violation) as error:
@@ -317,21 +322,34 @@ class _Run:
             self.ending = self._explain(problem, self.line.end(grace=isinstance(problem, Closed)))
         return done
 
-    def _deadline(self, seconds: float) -> float:
-        return min(time.monotonic() + seconds, self.end)
+    def _receive(self, target: str = "") -> Frame:
+        """Return the next frame: the greeting, or an answer of `target`'s."""
+        limits, begun = self.limits, time.monotonic()
+        spent = self.spent.get(target, 0.0)
+        ends = {
+            f"no answer within {_seconds(limits.case_seconds)}": begun + limits.case_seconds,
+            f"the whole file took more than {_seconds(limits.submission_seconds)}": self.end,
+        }
+        if target:
+            told = f"all its calls together took more than {_seconds(limits.target_seconds)}"
+            ends[told] = begun + limits.target_seconds - spent
+        self.reached = min(ends, key=ends.__getitem__)
+        try:
+            return self.line.channel.receive(ends[self.reached])
+        finally:
+            self.spent[target] = spent + time.monotonic() - begun
 
     def _explain(self, problem: Exception, death: Death) -> Answer:
-        out_of_cpu = death.signal == signal.SIGXCPU or (
-            death.signal == signal.SIGKILL and death.cpu >= self.limits.cpu_seconds - 0.5
-        )
-        if isinstance(problem, Late) or out_of_cpu:
-            seconds = self.limits.cpu_seconds if out_of_cpu else self.limits.case_seconds
-            plural = "" if seconds == 1 else "s"
-            return Answer(
-                AnswerStatus.TIMEOUT, reason=f"no answer within {seconds:g} second{plural}"
-            )
+        if isinstance(problem, Late):
+            return Answer(AnswerStatus.TIMEOUT, reason=self.reached)
         if isinstance(problem, Violation):
-            return Answer(AnswerStatus.REFUSED, reason=str(problem))
+            flooded = isinstance(problem, Flood)
+            return Answer(AnswerStatus.REFUSED, reason=str(problem), flooded=flooded)
+        if death.signal == signal.SIGXCPU or (
+            death.signal == signal.SIGKILL and death.cpu >= self.limits.cpu_seconds - 0.5
+        ):
+            told = f"it used more than {_seconds(self.limits.cpu_seconds)} of CPU time"
+            return Answer(AnswerStatus.TIMEOUT, reason=told)
         if death.signal:
             return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({_signal_name(death.signal)})")
-        return Answer(AnswerStatus.CRASHED, reason="it left without an answer")
+        return Answer(AnswerStatus.CRASHED, reason="it ended without an answer")

@@ -5,7 +5,6 @@ sockets, since Windows can wait for sockets alone.
 """
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -16,12 +15,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from grader.errors import InternalError
+from grader.execute.child import Child, bare_environment
 from grader.execute.isolation import python_command
-from grader.execute.launch import Child, Death, bare_environment
-from grader.worker.wire import PREFIX, Violation, parse_header
+from grader.worker import control
+from grader.worker.control import Death, Limits, Message, Refused, Start, Started
+from grader.worker.wire import PREFIX
 
 _CHUNK = 1 << 16
 _START_SECONDS = 120.0
@@ -41,10 +42,10 @@ class SpawnEach:
     def __init__(self) -> None:
         self._running: dict[int, _Running] = {}
 
-    def start(self, limits: dict[str, Any]) -> Child:
+    def start(self, limits: Limits) -> Child:
         """Start a process and wait until it is ready; raises InternalError where it is not."""
         process = subprocess.Popen(
-            [*python_command(), "grader.worker.single", json.dumps(limits)],
+            [*python_command(), "grader.worker.single", control.pack(Start(limits)).decode()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -55,11 +56,12 @@ class SpawnEach:
         output = _carried(_to_socket, process.stderr)
         child = Child(process.pid, job, answers, output)
         word = _first_word(answers)
-        self._running[process.pid] = _Running(process, str(word.get("locked", "")))
-        if "locked" not in word:
+        folder = word.folder if isinstance(word, Started) else ""
+        self._running[process.pid] = _Running(process, folder)
+        if not isinstance(word, Started):
             child.close()
             self.end(child, grace=False)
-            why = word.get("refused", "it is gone")
+            why = word.why if isinstance(word, Refused) else "it is gone"
             raise InternalError(f"a worker could not be started: {why}")
         return child
 
@@ -125,14 +127,14 @@ def _to_socket(end: socket.socket, pipe: IO[bytes]) -> None:
             end.sendall(data)
 
 
-def _first_word(answers: socket.socket) -> dict[str, object]:
+def _first_word(answers: socket.socket) -> Message | None:
     """Read the frame in which a process says that it is locked, before it has any job."""
     answers.settimeout(_START_SECONDS)
     try:
         header_length, _ = PREFIX.unpack(_exactly(answers, PREFIX.size))
-        return parse_header(_exactly(answers, min(header_length, _WORD)))
-    except (OSError, EOFError, Violation):
-        return {}
+        return control.parse(_exactly(answers, min(header_length, _WORD)))
+    except (OSError, EOFError, ValueError):
+        return None
 
 
 def _exactly(end: socket.socket, count: int) -> bytes:

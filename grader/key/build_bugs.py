@@ -6,47 +6,52 @@ from itertools import combinations
 
 import torch
 
+from grader.checks.judge import check_target
 from grader.compare.arrays import distance
-from grader.compare.checks import check_target
 from grader.compare.evidence import Evidence
-from grader.compare.forbidden import find_forbidden
 from grader.compare.retry import calls_to_retry
-from grader.compare.signature import Signature, Suspects, sign, value_rows
+from grader.compare.signature import sign, value_rows
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target, Tolerance
 from grader.errors import CourseError
-from grader.execute.answers import Answer, AnswerStatus
-from grader.key.bugs import BugBook, KnownBug
+from grader.handin.forbidden import find_forbidden
+from grader.handin.read import Source
 from grader.key.reference import Reference, make_answer
-from grader.key.store import AnswerKey
-from grader.plan.records import PUBLIC, Call
-from grader.records import CheckResult, Kind, Status
-from grader.submission import Source
-from grader.worker.calls import Recipes
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import PUBLIC, Call
+from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
+from grader.records.results import CheckResult, Kind, Status
+from grader.records.signatures import Signature, Suspects
+from grader.worker.names import Group, compared
+from grader.worker.protocol import Action, TargetKind
+from grader.worker.targets import Recipes
 
 _FAR = 1e30  # the distance of an answer that did not come, or has another shape
-_VALUES = (("output", ("forward", "reuse")), ("grad", ("gradient",)))
+_VALUES = (
+    (Group.OUTPUT, (Action.FORWARD, Action.REUSE)),
+    (Group.GRADIENT, (Action.GRADIENT,)),
+)
 
 
 @dataclass(frozen=True)
 class BuiltKey:
     """A key, and the runs of all bugs on the way to it."""
 
-    key: AnswerKey
+    runner: "MutantRunner"  # which has the whole key
     findings: tuple["Finding", ...]
 
 
 def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerKey) -> BuiltKey:
     """Return the key with all that it knows of bugs; raises CourseError."""
-    lab = Lab(folder, exercise, key)
-    _refuse_unfair_checks(lab, exercise, source)
+    runner = MutantRunner(folder, exercise, source, key)
+    _refuse_unfair_checks(runner)
     known: list[KnownBug] = []
     tried: list[Finding] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
     for bug in load_bugs(folder, exercise, source):
         findings = [
-            lab.examine(mutant, affected(exercise, bug.target))
+            runner.examine(mutant, affected(exercise, bug.target))
             for mutant in mutants_of(folder, exercise, bug, source)
         ]
         known.append(_known(folder, exercise, bug, findings, key))
@@ -63,33 +68,35 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
                 "for bugs, but has no known bug that values show"
             )
     suspects = {name: Suspects.gather(some) for name, some in rows.items()}
-    return BuiltKey(replace(key, book=BugBook(tuple(known)), suspects=suspects), tuple(tried))
+    whole = replace(key, book=BugBook(tuple(known)), suspects=suspects)
+    return BuiltKey(replace(runner, key=whole), tuple(tried))
 
 
-def disguised(source: str, target: str = "") -> Mutant:
-    """Return a text in the clothes of a known bug of `target`."""
+def as_mutant(source: str, target: str = "") -> Mutant:
+    """Return a text as if it were a known bug of `target`."""
     bug = Bug(
         id="none", title="-", target=target, when="-", variant="-", hints=["-", "-"], seen="-"
     )
     return Mutant(bug, 0, source, ())
 
 
-def _refuse_unfair_checks(lab: "Lab", exercise: Exercise, source: str) -> None:
+def _refuse_unfair_checks(runner: "MutantRunner") -> None:
     """Raise CourseError where the reference itself does not pass a check."""
-    found = lab.judge(disguised(source), exercise.targets, lab.key.answers, {})
+    exercise, plain = runner.exercise, as_mutant(runner.source)
+    found = runner.judge(plain, exercise.targets, runner.key.answers, {})
     for results in found.results.values():
         for result in results:
             if result.status is not Status.PASSED:
                 raise CourseError(
-                    f"{lab.folder.solutions / exercise.file}: the reference fails "
+                    f"{runner.folder.solutions / exercise.file}: the reference fails "
                     f"{result.id}: {result.message}"
                 )
 
 
-def build_pairs(lab: "Lab", source: str) -> dict[str, Suspects]:
+def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
     """Return, for each target, the values under two bugs at once, both of which values show."""
-    folder, exercise = lab.folder, lab.exercise
-    shown = {bug.key for bug in lab.key.book.bugs if bug.shown_by_values}
+    folder, exercise, source = runner.folder, runner.exercise, runner.source
+    shown = {bug.key for bug in runner.key.book.bugs if bug.shown_by_values}
     mutants = [
         mutants_of(folder, exercise, bug, source)[0]
         for bug in load_bugs(folder, exercise, source)
@@ -102,7 +109,7 @@ def build_pairs(lab: "Lab", source: str) -> dict[str, Suspects]:
         for first, second in combinations(near, 2):
             names = (first.bug.target, second.bug.target)
             both = compose(first, second, source) if target.name in names else None
-            signature = lab.sign_values(replace(first, source=both), target) if both else None
+            signature = runner.sign_values(replace(first, source=both), target) if both else None
             if signature is not None:
                 rows.append(((first.bug.key, second.bug.key), signature))
         if rows:
@@ -134,11 +141,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Lab:
+class MutantRunner:
     """Runs mutants of one exercise in this process; `key` may know bugs, which are judged too."""
 
     folder: CourseFolder
     exercise: Exercise
+    source: str  # the reference's text, which mutants change
     key: AnswerKey
     recipes: Recipes = field(default_factory=dict)  # for all mutants; most are bound alike
 
@@ -205,13 +213,13 @@ class Lab:
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)
         runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=audits)
         calls = list(calls)
-        runner.announce([c.to_json() for c in calls], self.exercise.forbids)
+        runner.announce(calls, self.exercise.forbids)
         answers = {}
         for call in calls:
             # training to the end is slow, and only the target's own bugs are judged by it
-            far = call.action == "fit" and call.target != mutant.bug.target
+            far = call.action is Action.FIT and call.target != mutant.bug.target
             expected = self.key.answers[call.id]
-            answers[call.id] = expected if far else make_answer(runner, call.to_json())
+            answers[call.id] = expected if far else make_answer(runner, call)
         return answers
 
 
@@ -230,7 +238,7 @@ def _known(
             where = f"{bugs_path(folder, exercise)}: {bug.id}"
             raise CourseError(f"{where}: no check tells {which} from the reference")
         if not proof:
-            continue  # the author sees it on the public split; a secret may draw it out of sight
+            continue  # its author is told on the public split; hidden cases may not show it
         proofs.append(proof)
         margins += [margin] if margin else []
     return KnownBug(
@@ -249,7 +257,7 @@ def _known(
 
 def _prove(
     found: Finding, bug: Bug, folder: CourseFolder, key: AnswerKey
-) -> tuple[str, tuple[float, float] | None]:
+) -> tuple[Proof | None, tuple[float, float] | None]:
     """Where the mutant is farthest from the reference: values, gradients, or else a check."""
     tolerances = folder.course.tolerances
     for group, actions in _VALUES:
@@ -259,7 +267,7 @@ def _prove(
                 continue
             expected, actual = key.answers[call.id], found.answers[call.id]
             # a factory that assembles other parts is told by those, not by values
-            unfit = call.kind == "factory" and actual.status is not AnswerStatus.OK
+            unfit = call.kind is TargetKind.FACTORY and actual.status is not AnswerStatus.OK
             if expected.status is not AnswerStatus.OK or unfit:
                 continue
             apart = [
@@ -268,25 +276,24 @@ def _prove(
             ]
             best = max(best, (apart[0], apart[1], call.id))
         if best[1] > 1 and best[0] > 1:
-            return f"{group} {best[2]}", (best[1], best[0])
+            return ValueProof(best[2], group), (best[1], best[0])
     failed = [
         r.id
         for r in found.results[bug.target]
         if r.status in (Status.FAILED, Status.TIMEOUT) and r.kind is not Kind.NUMERIC
     ]
-    properties = [i for i in failed if "/property/" in i]
-    return (f"check {(properties or failed)[0]}" if failed else "", None)
+    properties = [check for check in failed if check.kind is Kind.PROPERTY]
+    return CheckProof((properties or failed)[0]) if failed else None, None
 
 
-def _apart(actual: Answer, expected: Answer, group: str, tolerance: Tolerance) -> float:
+def _apart(actual: Answer, expected: Answer, group: Group, tolerance: Tolerance) -> float:
     """The greatest distance of a group of tensors, in tolerances."""
     if actual.status is not AnswerStatus.OK:
         return _FAR
     most = 0.0
-    for name, wanted in expected.tensors.items():
-        if name.startswith(f"{group}/"):
-            came = actual.tensors.get(name)
-            if came is None or came.shape != wanted.shape:
-                return _FAR
-            most = max(most, min(distance(came, wanted, tolerance), _FAR))
+    for name, wanted in compared(expected.tensors, group).items():
+        came = actual.tensors.get(name)
+        if came is None or came.shape != wanted.shape:
+            return _FAR
+        most = max(most, min(distance(came, wanted, tolerance), _FAR))
     return most

@@ -1,143 +1,121 @@
-"""Processes that have torch and trust the solutions, each working off tasks one at a time."""
+"""Processes that have torch and trust the solutions, each doing one task after the other.
+
+A task is a function of a `KeyOrder`. It stands in a module that imports torch only when it runs,
+for the process that asks for it needs none.
+"""
 
 import contextlib
-import json
+import faulthandler
 import os
-import selectors
-import subprocess
-import sys
+import re
+import signal
 import tempfile
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import IO, Any
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeVar
 
-from grader.errors import CourseError, InternalError
+from grader.errors import GraderError, InternalError
+from grader.processes import SPAWN, nothing_shared
+
+T = TypeVar("T")
 
 _PROCESSES = 2
-KEY = "key"
-TRIED_KEY = "tried key"  # an audit's: the bugs that run for the key need not run again
+_LAST_WORDS = re.compile(r"^(?:Fatal Python error|[\w.]*Error)\b.*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a builder is asked for: one exercise's key, pairs or audit."""
+class KeyOrder:
+    """Which exercise's key a task is about, and where keys are kept."""
 
-    part: str  # KEY, TRIED_KEY or "pairs"; of an audit "bugs", "tried pairs" or "mutants"
-    course: str
+    course: Path
     exercise: str
     split: str
-    secret: str  # hexadecimal
-    into: str  # the folder where keys are
-
-
-Replies = dict[Task, dict[str, Any]]
+    secret: bytes = field(repr=False)
+    into: Path
 
 
 class Builders:
     """At most two processes, started on first need and kept for more tasks."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_most: int = _PROCESSES) -> None:
+        count = max(1, min(at_most, _PROCESSES, os.cpu_count() or 1))
         self._stack = contextlib.ExitStack()
-        self._idle: list[_Builder] = []
+        words = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-builders-"))
+        self._words = Path(words)
+        theirs, self._ours = SPAWN.Pipe(duplex=False)
+        with nothing_shared():
+            self._pool = ProcessPoolExecutor(count, SPAWN, _begin, (words, theirs))
+        self._theirs = theirs
 
     def __enter__(self) -> "Builders":
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the processes, whatever they do."""
+        self._ours.close()
+        self._pool.shutdown(cancel_futures=True)
+        self._theirs.close()
         self._stack.close()
 
-    def run(
-        self,
-        tasks: Sequence[Task],
-        on_done: Callable[[Task], None] = lambda _: None,
-        then: Callable[[Task], Sequence[Task]] = lambda _: (),
-    ) -> Replies:
-        """Work off all tasks, the first ones first, and return the reply to each.
+    def start(
+        self, task: Callable[[KeyOrder], T], orders: Iterable[KeyOrder]
+    ) -> dict[str, Future[T]]:
+        """Line up one task an order, by exercise; those that came first are begun first."""
+        with nothing_shared():  # the first ones start the processes
+            return {order.exercise: self._pool.submit(_do, task, order) for order in orders}
 
-        `on_done` hears of each, and `then` tells which tasks follow it. Raises CourseError for
-        what a builder says, InternalError where one dies.
+    def wait(self, named: Mapping[Future[Any], str], on_done: Callable[[str], None]) -> None:
+        """Wait until all are done; `on_done` hears the name of each.
+
+        Raises the GraderError that ends a task, and InternalError where a process dies.
         """
-        replies: Replies = {}
-        waiting = deque(tasks)
-        with selectors.DefaultSelector() as selector:
-            self._occupy(waiting, selector)
-            while selector.get_map():
-                for key, _ in selector.select():
-                    builder = key.data
-                    selector.unregister(builder.answers)
-                    replies[builder.task] = builder.reply()
-                    self._idle.append(builder)
-                    on_done(builder.task)
-                    waiting.extendleft(then(builder.task))
-                self._occupy(waiting, selector)
-        return replies
+        for future in as_completed(named):
+            try:
+                future.result()
+            except BrokenProcessPool:
+                raise InternalError(f"a builder died: {self._last_words()}") from None
+            on_done(named[future])
 
-    def _occupy(self, waiting: deque[Task], selector: selectors.BaseSelector) -> None:
-        """Give tasks to builders as long as there are both."""
-        while waiting and (self._idle or len(selector.get_map()) < _processes()):
-            builder = self._idle.pop() if self._idle else self._stack.enter_context(_Builder())
-            builder.take(waiting.popleft())
-            selector.register(builder.answers, selectors.EVENT_READ, builder)
+    def _last_words(self) -> str:
+        logs = sorted(self._words.iterdir(), key=lambda log: log.stat().st_mtime)
+        text = "\n".join(log.read_text(encoding="utf-8", errors="replace") for log in logs)
+        said = _LAST_WORDS.findall(text)
+        return said[-1][:300] if said else "it was killed, as where memory runs out"
 
 
-def build_all(tasks: Sequence[Task], on_done: Callable[[Task], None] = lambda _: None) -> Replies:
-    """Work off all tasks in builders of their own; see `Builders.run`."""
-    with Builders() as builders:
-        return builders.run(tasks, on_done)
+def _begin(words: str, line: Connection) -> None:
+    """Make a new process a builder: what solutions print goes to a file, and torch has one thread.
+
+    It ends with the process that asked for it, which is the only one that holds the line's end.
+    """
+    log = os.open(Path(words, str(os.getpid())), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that asked decides
+    threading.Thread(target=_end_with, args=(line,), daemon=True).start()
+    os.environ["OMP_NUM_THREADS"] = "1"  # before torch comes
+    import torch
+
+    torch.set_num_threads(1)
 
 
-def _processes() -> int:
-    return min(_PROCESSES, os.cpu_count() or 1)
+def _do(task: Callable[[KeyOrder], T], order: KeyOrder) -> T:
+    """Do a task; whatever goes wrong comes back as an error that can be sent and shown."""
+    try:
+        return task(order)
+    except GraderError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InternalError(f"a builder failed: {type(error).__name__}: {error}"[:300]) from error
 
 
-class _Builder:
-    """One process of `grader.key.build`."""
-
-    def __init__(self) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "grader.key.build"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        self.task: Task
-
-    @property
-    def answers(self) -> IO[bytes]:
-        """Where replies come from, a line each."""
-        assert self._process.stdout is not None  # noqa: S101 - PIPE was asked for
-        return self._process.stdout
-
-    def take(self, task: Task) -> None:
-        """Begin a task."""
-        self.task = task
-        assert self._process.stdin is not None  # noqa: S101 - PIPE was asked for
-        with contextlib.suppress(BrokenPipeError):  # the missing reply tells it
-            self._process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
-            self._process.stdin.flush()
-
-    def reply(self) -> dict[str, Any]:
-        """Return the reply to the task; raises CourseError or InternalError."""
-        line = self.answers.readline()
-        if not line:
-            self._process.wait()
-            self._errors.seek(0)
-            lines = self._errors.read().decode(errors="replace").strip().splitlines()
-            said = [line for line in lines if "Error" in line][-1:] or ["it was killed"]
-            raise InternalError(f"a builder died: {said[0][:300]}")
-        reply: dict[str, Any] = json.loads(line)
-        if "error" in reply:
-            raise CourseError(reply["error"])
-        return reply
-
-    def __enter__(self) -> "_Builder":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.communicate()
-        self._errors.close()
+def _end_with(line: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        line.recv_bytes()
+    os._exit(1)

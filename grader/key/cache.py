@@ -1,9 +1,8 @@
 """Finds an answer key by the content of course and solutions, or has it built."""
 
-import hashlib
-import importlib.metadata
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +11,26 @@ from pathlib import Path
 
 import platformdirs
 
-import grader
-from grader.bundle import KEY_FOLDER, check_parts, read_manifest
-from grader.compare.signature import Suspects
-from grader.course.load import COURSE_FILE, CourseFolder, renewal
+from grader.course.load import CourseFolder, renewal
+from grader.course.shipped import KEY_FOLDER, check_parts, read_bundle_manifest
 from grader.errors import CourseError, InternalError
-from grader.key.builders import KEY, Task, build_all
-from grader.key.store import PAIRS, AnswerKey, DamagedKey, read_key, read_pairs
-from grader.plan.records import PUBLIC
+from grader.key.builders import KeyOrder
+from grader.key.digest import content_digest
+from grader.key.store import PAIRS, DamagedKey, read_key, read_pairs
+from grader.key.tasks import build_all, build_key, build_pairs
+from grader.records.calls import PUBLIC
+from grader.records.key import AnswerKey
+from grader.records.signatures import Suspects
+
+Build = Callable[[Sequence[KeyOrder], Callable[[str], None]], None]
 
 PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of older contents that stay in the cache
-_ENGINE_PARTS = ("course", "plan", "worker", "key", "compare")
-_LIBRARIES = ("torch", "numpy", "hypothesis")
+
+
+def build_keys(orders: Sequence[KeyOrder], on_built: Callable[[str], None]) -> None:
+    """Build keys in builders of their own; `on_built` hears each exercise."""
+    build_all(build_key, orders, on_built)
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,11 @@ def load_keys(
     *,
     secret: bytes = PUBLIC_SECRET,
     on_built: Callable[[str], None] = lambda _: None,
-    build: Callable[[Sequence[Task], Callable[[Task], None]], object] = build_all,
-    part: str = KEY,
+    build: Build = build_keys,
 ) -> Keys:
     """Return the keys, building what is missing or damaged; raises GraderError.
 
-    `on_built` hears each exercise whose key was built just now, by a task `part` that `build`
-    works off.
+    `on_built` hears each exercise whose key was built just now, by `build`.
     """
     if folder.shipped and split == PUBLIC:
         return _shipped_keys(folder, exercises)
@@ -70,14 +74,14 @@ def load_keys(
     if missing:
         _check_solutions(folder, split)
         # from the last: later ones assemble earlier ones, take longest, and should not come last
-        tasks = partial(tasks_for, part, folder, missing[::-1], split, secret)
+        orders = partial(orders_for, folder, missing[::-1], split, secret)
         try:
             place.mkdir(parents=True, exist_ok=True)
             _forget_old(place.parent, place)
-            keys |= _build(tasks(place), on_built, build)
+            keys |= _build(orders(place), on_built, build)
         except OSError as error:
             with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
-                keys |= _build(tasks(Path(temporary)), on_built, build)
+                keys |= _build(orders(Path(temporary)), on_built, build)
             notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
     pairs = _pairs_builder(folder, split, secret, place)
     return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
@@ -88,7 +92,7 @@ def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
 
     Raises CourseError where a file is missing, was changed, or is another version's.
     """
-    manifest = read_manifest(folder)
+    manifest = read_bundle_manifest(folder)
     check_parts(folder, manifest, exercises)
     place = folder.root / KEY_FOLDER
     try:
@@ -120,10 +124,13 @@ def _pairs_builder(
         if not folder.solutions.is_dir() or not place.is_dir():
             return {}
         try:
-            build_all(tasks_for("pairs", folder, [exercise], split, secret, place))
+            build_all(build_pairs, orders_for(folder, [exercise], split, secret, place))
             return read_pairs(place, exercise, split)
+        except InternalError as error:
+            _tell_lost(exercise, error)
         except (OSError, DamagedKey):
-            return {}  # a diagnosis is lost, the score is not
+            pass
+        return {}  # a diagnosis is lost, the score is not
 
     return pairs
 
@@ -132,33 +139,6 @@ def cache_folder() -> Path:
     """Return where keys are kept: GRADE_CACHE, or the user's cache."""
     named = os.environ.get("GRADE_CACHE")
     return Path(named) if named else platformdirs.user_cache_path("grade") / "keys"
-
-
-def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
-    """Return a digest of everything that a key depends on, in hexadecimal."""
-    digest = hashlib.sha256()
-    for part in (split, hashlib.sha256(secret).hexdigest(), engine_digest(), *_versions()):
-        digest.update(f"{part}\n".encode())
-    files = [folder.root / COURSE_FILE, *sorted(folder.solutions.rglob("*"))]
-    for path in files:
-        if path.is_file() and "__pycache__" not in path.parts:
-            name = path.relative_to(folder.root).as_posix()
-            digest.update(f"{name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-def engine_digest() -> str:
-    """Return a digest of the engine's own code that builds keys."""
-    root = Path(grader.__file__).parent
-    digest = hashlib.sha256(grader.__version__.encode())
-    for part in _ENGINE_PARTS:
-        for path in sorted((root / part).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _versions() -> list[str]:
-    return [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
 
 
 def build_missing_pairs(
@@ -172,8 +152,15 @@ def build_missing_pairs(
     if not folder.solutions.is_dir() or not keys.place.is_dir():
         return
     missing = [e for e in keys.keys if not (keys.place / f"{e}.{split}.{PAIRS}").is_file()]
-    tasks = tasks_for("pairs", folder, missing[::-1], split, secret, keys.place)
-    build_all(tasks, lambda task: on_built(task.exercise))
+    orders = orders_for(folder, missing[::-1], split, secret, keys.place)
+    try:
+        build_all(build_pairs, orders, on_built)
+    except InternalError as error:  # what is still missing is tried again on first need
+        _tell_lost("some exercise", error)
+
+
+def _tell_lost(where: str, error: InternalError) -> None:
+    sys.stderr.write(f"grade: two mistakes at once are not named in {where}: {error}\n")
 
 
 def _check_solutions(folder: CourseFolder, split: str) -> None:
@@ -185,33 +172,26 @@ def _check_solutions(folder: CourseFolder, split: str) -> None:
 
 
 def _build(
-    tasks: Sequence[Task],
-    on_built: Callable[[str], None],
-    build: Callable[[Sequence[Task], Callable[[Task], None]], object],
+    orders: Sequence[KeyOrder], on_built: Callable[[str], None], build: Build
 ) -> dict[str, AnswerKey]:
     """Build keys; raises OSError where their folder is not writable."""
-    place = Path(tasks[0].into)
+    place = orders[0].into
     probe = place / f".probe.{os.getpid()}"
     probe.write_bytes(b"x" * 4096)
     probe.unlink()
-    build(tasks, lambda task: on_built(task.exercise))
+    build(orders, on_built)
     try:
-        return {task.exercise: read_key(place, task.exercise, task.split) for task in tasks}
+        return {o.exercise: read_key(place, o.exercise, o.split) for o in orders}
     except DamagedKey as damage:
         raise InternalError(f"an answer key just built cannot be read: {damage}") from None
 
 
-def tasks_for(
-    part: str,
-    folder: CourseFolder,
-    exercises: Sequence[str],
-    split: str,
-    secret: bytes,
-    place: Path,
-) -> list[Task]:
-    """Return one task an exercise."""
-    root = str(folder.root)
-    return [Task(part, root, e, split, secret.hex(), str(place)) for e in exercises]
+def orders_for(
+    folder: CourseFolder, exercises: Sequence[str], split: str, secret: bytes, place: Path
+) -> list[KeyOrder]:
+    """Return one order an exercise, which holds in whatever folder a builder works."""
+    course, into = folder.root.absolute(), place.absolute()
+    return [KeyOrder(course, exercise, split, secret, into) for exercise in exercises]
 
 
 def _forget_old(cache: Path, current: Path) -> None:

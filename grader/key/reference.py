@@ -2,7 +2,8 @@
 
 import contextlib
 import io
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,20 @@ from typing import Any
 import torch
 from torch import nn
 
+from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
-from grader.execute.answers import Answer, AnswerStatus, Info, StudentError
-from grader.plan.records import Array, Role
+from grader.records.answers import Answer, AnswerStatus, Info, StudentError
+from grader.records.calls import Array
 from grader.worker.binding import Unbound, own_items
 from grader.worker.calls import Runner
-from grader.worker.device import DeviceMix
-from grader.worker.loading import describe_error, new_module, run_units
+from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 from grader.worker.parts import locate_parts
+from grader.worker.protocol import Argument, InfoClaim, Role, RoleKind, Scalar, WorkerCall
 
 _ANSWER_BYTES = 1 << 28
 _MESSAGE = 1000
-_PAIRS = ("names", "loose", "sought", "present")
 
 
 class Reference:
@@ -54,22 +55,20 @@ class Reference:
     def describe(
         self,
         target: Target,
-        construct: list[dict[str, Any]],
-        options: dict[str, Any],
+        construct: Sequence[Argument],
+        options: Mapping[str, Scalar],
         tensors: Mapping[str, Array],
     ) -> list[Role]:
         """Return the roles of the module that these arguments make."""
-        runner = self.runner(tensors)
-        call = {"target": target.name, "construct": construct, "options": options}
         try:
-            module, given = runner._construct(self.namespace[target.name], call)
+            made = self.runner(tensors).targets.construct(target.name, construct, options)
         except Exception as error:  # noqa: BLE001 - whatever the solution raises is a course error
             where = _where(error, self.path)
             raise CourseError(f"{self.path}: {target.name} cannot be made: {where}") from None
-        owners = dict(module.named_modules())
-        places = locate_parts(module, self.earlier)
+        owners = dict(made.module.named_modules())
+        places = locate_parts(made.module, self.earlier)
         roles = []
-        for item in own_items(module, given):
+        for item in own_items(made.module, made.given):
             stem, _, last = item.name.rpartition(".")
             aliases = tuple(target.aliases.get(stem or last, ()))
             role = Role(item.name, item.shape, _kind(owners[stem], last), aliases)
@@ -85,42 +84,55 @@ class Reference:
         return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, **options)
 
 
-def make_answer(runner: Runner, call: dict[str, Any]) -> Answer:
+def make_answer(runner: Runner, call: WorkerCall) -> Answer:
     """Make one call in this process, and return the answer that a worker would have sent."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             made = runner.make(call)
     except Unbound as unbound:
-        info = Info(
-            sought=_pairs(unbound.sought),
-            present=_pairs(unbound.present[:64]),
-            loose=unbound.loose,
-        )
-        return Answer(AnswerStatus.UNBOUND, info=info)
+        return Answer(AnswerStatus.UNBOUND, info=_info(unbound.info))
     except Exception as error:  # noqa: BLE001 - whatever the code raises is its answer
         described = describe_error(error, frozenset(), _MESSAGE)
-        described["device"] = isinstance(error, DeviceMix)
-        return Answer(AnswerStatus.RAISED, error=StudentError.model_validate(described))
-    paired = {k: [tuple(p) for p in made.info[k]] for k in _PAIRS if k in made.info}
-    info = Info.model_validate({**made.info, **paired})
+        raised = StudentError.model_validate(described, from_attributes=True)
+        return Answer(AnswerStatus.RAISED, error=raised)
     arrays = {k: v.detach().contiguous().numpy().copy() for k, v in made.tensors.items()}
-    return Answer(AnswerStatus.OK, arrays, info)
+    return Answer(AnswerStatus.OK, arrays, _info(made.info))
 
 
-def _pairs(rows: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, list[int]]]:
-    return [(name, list(shape)) for name, shape in rows]
+def _info(claimed: InfoClaim) -> Info:
+    return Info.model_validate(claimed, from_attributes=True)
 
 
-def _kind(owner: nn.Module, last: str) -> str:
+def _kind(owner: nn.Module, last: str) -> RoleKind:
     if isinstance(owner, nn.Embedding):
-        return "table"
+        return RoleKind.TABLE
     if isinstance(owner, nn.Linear):
-        return "linear" if last == "weight" else "bias"
+        return RoleKind.LINEAR if last == "weight" else RoleKind.BIAS
     parameter = getattr(owner, last)
-    return "linear" if parameter.dim() == 2 else "vector"
+    return RoleKind.LINEAR if parameter.dim() == 2 else RoleKind.VECTOR
 
 
 def _where(error: BaseException, path: Path) -> str:
     described = describe_error(error, frozenset({str(path)}), _MESSAGE)
-    line = f" (line {described['frames'][-1]['line']})" if described["frames"] else ""
-    return f"{described['type']}: {described['message']}{line}"
+    line = f" (line {described.frames[-1].line})" if described.frames else ""
+    return f"{described.type}: {described.message}{line}"
+
+
+@contextlib.contextmanager
+def reference_imports(folder: CourseFolder) -> Iterator[None]:
+    """Let solutions import each other's plain names while the context lasts."""
+    sources = {
+        exercise.stem: [(str(path), read_solution(path))]
+        for exercise in folder.course.exercises
+        for path in [folder.solutions / exercise.file]
+    }
+    finder = EarlierExercises(sources)
+    before = set(sys.modules)
+    finder.install()
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in set(sys.modules) - before:
+            if name.split(".")[-1] in finder.sources or name == "exercises":
+                del sys.modules[name]

@@ -7,18 +7,22 @@ exercise3.public.key.safetensors     what the reference returned
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.numpy
 
-from grader.compare.signature import Suspects
-from grader.execute.answers import Answer, header_of, load_tensors, parse_answer
 from grader.files import replace_file
-from grader.key.bugs import BugBook, bugs_from_json, bugs_to_json, pack_suspects, unpack_suspects
-from grader.plan.records import Array, Call, DrawnCase, Plan
+from grader.records.answers import Answer, header_of, load_tensors, parse_answer
+from grader.records.calls import Array, Call, DrawnCase, Plan
+from grader.records.ids import CheckId
+from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
+from grader.records.signatures import Suspects
+from grader.worker.names import Group
+from grader.worker.protocol import to_json
 from grader.worker.wire import Violation
 
 _PARTS = ("json", "cases.safetensors", "key.safetensors", "bugs.safetensors")
@@ -30,33 +34,13 @@ class DamagedKey(Exception):
     """A key file is missing, cut short or altered."""
 
 
-@dataclass(frozen=True)
-class AnswerKey:
-    """A plan, and what the reference answered to each of its calls."""
-
-    plan: Plan
-    answers: dict[str, Answer]
-    book: BugBook = BugBook()
-    suspects: dict[str, Suspects] = field(default_factory=dict)  # by target
-
-    @cached_property
-    def payload(self) -> bytes:
-        """The plan's tensors as safetensors bytes, for workers."""
-        return bytes(safetensors.numpy.save(self.plan.tensors))
-
-    def steps(self, call_id: str) -> dict[str, Array]:
-        """Return the named steps of the reference in a call."""
-        tensors = self.answers[call_id].tensors
-        return {k.removeprefix("step/"): v for k, v in tensors.items() if k.startswith("step/")}
-
-
 def write_key(folder: Path, key: AnswerKey) -> None:
     """Write the three files and their checksums; the checksums last."""
     plan = key.plan
     described = {
         "exercise": plan.exercise,
         "split": plan.split,
-        "cases": {name: asdict(case) for name, case in plan.cases.items()},
+        "cases": plan.cases,
         "calls": [call.to_json() for call in plan.calls],
         "answers": {call_id: header_of(call_id, answer) for call_id, answer in key.answers.items()},
         "bugs": bugs_to_json(key.book),
@@ -67,7 +51,7 @@ def write_key(folder: Path, key: AnswerKey) -> None:
         for name, array in answer.tensors.items()
     }
     contents = (
-        json.dumps(described, separators=(",", ":")).encode(),
+        to_json(described).encode(),
         key.payload,
         bytes(safetensors.numpy.save(values)),
         pack_suspects(key.suspects),
@@ -119,7 +103,7 @@ def _rebuild(described: bytes, cases: bytes, values: bytes, suspects: bytes) -> 
     plan = Plan(
         exercise=data["exercise"],
         split=data["split"],
-        cases={name: DrawnCase(**case) for name, case in data["cases"].items()},
+        cases=[DrawnCase(**case) for case in data["cases"]],
         calls=[Call.from_json(call) for call in data["calls"]],
         tensors=load_tensors(cases),
     )
@@ -137,3 +121,65 @@ def _rebuild(described: bytes, cases: bytes, values: bytes, suspects: bytes) -> 
     key = AnswerKey(plan, answers, book, unpack_suspects(suspects))
     key.__dict__["payload"] = cases  # as they were read; the same bytes go to every worker
     return key
+
+
+def bugs_to_json(book: BugBook) -> list[dict[str, object]]:
+    """Return plain data that `bugs_from_json` reads back."""
+    return [
+        {**asdict(bug), "proofs": [_proof_to_json(proof) for proof in bug.proofs]}
+        for bug in book.bugs
+    ]
+
+
+def bugs_from_json(data: Sequence[dict[str, object]]) -> BugBook:
+    """Rebuild a book; raises TypeError for data of another form."""
+    rows = []
+    for entry in data:
+        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+        fields["proofs"] = tuple(_proof_from_json(proof) for proof in entry["proofs"])  # type: ignore[attr-defined]
+        rows.append(KnownBug(**fields))  # type: ignore[arg-type]
+    return BugBook(tuple(rows))
+
+
+def _proof_to_json(proof: Proof) -> dict[str, str]:
+    if isinstance(proof, CheckProof):
+        return {"check": str(proof.check)}
+    return {"call": proof.call, "group": proof.group}
+
+
+def _proof_from_json(data: dict[str, str]) -> Proof:
+    if "check" in data:
+        return CheckProof(CheckId.parse(data["check"]))
+    return ValueProof(data["call"], Group(data["group"]))
+
+
+def pack_suspects(suspects: dict[str, Suspects]) -> bytes:
+    """Return the suspects of all targets as safetensors bytes."""
+    if not suspects:
+        return b""  # safetensors has no empty file
+    tensors = {}
+    names = {}
+    for target, rows in suspects.items():
+        names[target] = json.dumps(rows.names)
+        for part in ("codes", "values", "failing"):
+            # safetensors writes memory as it lies
+            tensors[f"{target}/{part}"] = np.ascontiguousarray(getattr(rows, part))
+    return bytes(safetensors.numpy.save(tensors, metadata=names))
+
+
+def unpack_suspects(data: bytes) -> dict[str, Suspects]:
+    """Read suspects back; raises Violation or ValueError for damage."""
+    if not data:
+        return {}
+    tensors = load_tensors(data)
+    length = int.from_bytes(data[:8], "little")
+    names = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    return {
+        target: Suspects(
+            tuple(tuple(row) for row in json.loads(rows)),
+            tensors[f"{target}/codes"],
+            tensors[f"{target}/values"],
+            tensors[f"{target}/failing"],
+        )
+        for target, rows in sorted(names.items())  # the format keeps no order of its own
+    }

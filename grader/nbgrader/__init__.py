@@ -32,6 +32,6 @@ def grade_cell(exercise: str, kind: str, *, points: float | None = None) -> "Poi
 
 def load_ipython_extension(shell: Any) -> None:  # noqa: ARG001 - IPython's signature
     """Let a notebook import earlier exercises from the notebooks beside it."""
-    from grader.imports import install
+    from grader.notebook.imports import install
 
     install()

@@ -28,7 +28,7 @@ from grader.nbgrader.writer import GradebookWriter, write_folder
 
 
 @dataclass(frozen=True)
-class Request:
+class AutogradeRequest:
     """What `grade nbgrader autograde` was asked for."""
 
     directory: Path  # with nbgrader_config.py
@@ -40,17 +40,25 @@ class Request:
     isolation: Level | None = None  # else as nbgrader_config.py says
 
 
+@dataclass(frozen=True)
+class StudentNote:
+    """One sentence about a student's submission."""
+
+    student: str
+    text: str
+
+
 @dataclass
-class Outcome:
+class AutogradeSummary:
     """What a run came to."""
 
     graded: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
-    notes: list[tuple[str, str]] = field(default_factory=list)  # student, sentence
-    problems: list[tuple[str, str]] = field(default_factory=list)  # for a person
+    notes: list[StudentNote] = field(default_factory=list)
+    problems: list[StudentNote] = field(default_factory=list)  # for a person
 
 
-class Progress(Protocol):
+class AutogradeProgress(Protocol):
     """Hears how far a run is."""
 
     def expect(self, steps: int) -> None:
@@ -60,23 +68,18 @@ class Progress(Protocol):
         """Hear that a step is done."""
 
 
-def autograde(request: Request, progress: Progress) -> Outcome:
+def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> AutogradeSummary:
     """Grade the submissions of an assignment into the gradebook; raises GraderError.
 
     A student's grades are written before the autograded folder appears, and the folder tells that
     the student is done: a run that was stopped goes on where it was.
     """
     app = open_app(request.directory)
-    folder = course_of_directory(app.coursedir)
-    if folder is None:
-        raise UsageError(
-            f"{request.directory} belongs to no course of ours: in the course, run "
-            f"grade nbgrader init {request.directory}"
-        )
+    folder = _course(app, request.directory)
     converter = Autograde(coursedir=app.coursedir, parent=app)
     with open_gradebook(app.coursedir.db_url, app.coursedir.course_id) as gradebook:
         sheets = read_sheets(gradebook, request.assignment)
-        outcome = Outcome()
+        outcome = AutogradeSummary()
         waiting = _waiting(app, request, outcome)
         outcome.problems += _still_waiting(gradebook, request.assignment, outcome.skipped)
         if not waiting:
@@ -89,7 +92,8 @@ def autograde(request: Request, progress: Progress) -> Outcome:
         handins = (read_handin(s, path, folder.course) for s, path in waiting.items())
         for graded in _grade_all(begin, handins, min(request.jobs, len(waiting))):
             if isinstance(graded, Lost):
-                outcome.problems.append((graded.unit.student, f"not graded: {graded.reason}"))
+                lost = StudentNote(graded.unit.student, f"not graded: {graded.reason}")
+                outcome.problems.append(lost)
                 continue
             writer.write(graded)
             write_folder(graded, *_places(app, converter, request, graded.handin.student))
@@ -98,13 +102,24 @@ def autograde(request: Request, progress: Progress) -> Outcome:
     return outcome
 
 
-def _waiting(app: Any, request: Request, outcome: Outcome) -> dict[str, Path]:
+def _course(app: Any, directory: Path) -> CourseFolder:
+    folder = course_of_directory(app.coursedir)
+    if folder is None:
+        raise UsageError(
+            f"{directory} belongs to no course of ours: in the course, run "
+            f"grade nbgrader init {directory}"
+        )
+    return folder
+
+
+def _waiting(app: Any, request: AutogradeRequest, outcome: AutogradeSummary) -> dict[str, Path]:
     """Return whom to grade; who was graded before and who cannot be goes into the outcome."""
     students = _chosen(app.coursedir, request)
     waiting = {}
     for student, path in students.items():
         if not student.isprintable():  # which bytes that are no UTF-8 are not either
-            outcome.problems.append((student, "the folder's name is no plain text: rename it"))
+            said = "the folder's name is no plain text: rename it"
+            outcome.problems.append(StudentNote(student, said))
         elif request.force or _is_new(app, request, student):
             waiting[student] = path
         else:
@@ -113,7 +128,10 @@ def _waiting(app: Any, request: Request, outcome: Outcome) -> dict[str, Path]:
 
 
 def _workplace(
-    folder: CourseFolder, request: Request, chosen: SandboxExecute, progress: Progress
+    folder: CourseFolder,
+    request: AutogradeRequest,
+    chosen: SandboxExecute,
+    progress: AutogradeProgress,
 ) -> Workplace:
     """Prepare what to grade with; `chosen` is what nbgrader_config.py says to the executor."""
     level = Level(chosen.isolation) if chosen.isolation else None
@@ -156,7 +174,7 @@ def open_app(directory: Path) -> Any:
     return app
 
 
-def _chosen(coursedir: Any, request: Request) -> dict[str, Path]:
+def _chosen(coursedir: Any, request: AutogradeRequest) -> dict[str, Path]:
     students = find_students(coursedir, request.assignment)
     if not students:
         place = f"{coursedir.submitted_directory}/STUDENT/{request.assignment}"
@@ -170,7 +188,7 @@ def _chosen(coursedir: Any, request: Request) -> dict[str, Path]:
     return {request.student: students[request.student]}
 
 
-def _is_new(app: Any, request: Request, student: str) -> bool:
+def _is_new(app: Any, request: AutogradeRequest, student: str) -> bool:
     """Whether a submission was not graded yet, or is newer than what was; nbgrader's rule."""
     done, handed = (
         app.coursedir.format_path(step, student, request.assignment)
@@ -182,14 +200,16 @@ def _is_new(app: Any, request: Request, student: str) -> bool:
     return bool(before and now and now > before)
 
 
-def _still_waiting(gradebook: Any, assignment: str, students: list[str]) -> list[tuple[str, str]]:
+def _still_waiting(gradebook: Any, assignment: str, students: list[str]) -> list[StudentNote]:
     """Those graded before of whom something is left to a person."""
     submissions = {s.student_id: s for s in gradebook.assignment_submissions(assignment)}
     left = [s for s in students if s in submissions and submissions[s].needs_manual_grade]
-    return [(student, "still to be graded by hand, in formgrader") for student in left]
+    return [StudentNote(s, "still to be graded by hand, in formgrader") for s in left]
 
 
-def _places(app: Any, converter: Any, request: Request, student: str) -> tuple[Path, Path, int]:
+def _places(
+    app: Any, converter: Any, request: AutogradeRequest, student: str
+) -> tuple[Path, Path, int]:
     coursedir = app.coursedir
     autograded = coursedir.format_path(coursedir.autograded_directory, student, request.assignment)
     source = coursedir.format_path(coursedir.source_directory, ".", request.assignment)
@@ -204,13 +224,15 @@ def _steps(converter: Any) -> Steps:
     )
 
 
-def _tell(outcome: Outcome, graded: GradedHandin) -> None:
+def _tell(outcome: AutogradeSummary, graded: GradedHandin) -> None:
     student = graded.handin.student
     outcome.graded.append(student)
     for notebook in graded.notebooks:
-        outcome.notes += [(student, f"{notebook.name}: {note}") for note in notebook.notes]
+        notes = [StudentNote(student, f"{notebook.name}: {note}") for note in notebook.notes]
+        outcome.notes += notes
         if notebook.problem:
-            outcome.problems.append((student, notebook.problem))
+            outcome.problems.append(StudentNote(student, notebook.problem))
         waiting = [name for name, score in notebook.scores.items() if score is None]
         if waiting:
-            outcome.problems.append((student, f"to be graded by hand: {', '.join(waiting)}"))
+            said = f"to be graded by hand: {', '.join(waiting)}"
+            outcome.problems.append(StudentNote(student, said))

@@ -24,10 +24,10 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from traitlets.config import Config
 
-from grader.compare.evidence import clean
 from grader.course.models import Exercise
 from grader.errors import GraderError
-from grader.nbgrader.cells import marks
+from grader.handin.notebooks import without_outputs
+from grader.nbgrader.cells import grade_id, marks
 from grader.nbgrader.executor import SandboxExecute, SaveDiagnoses
 from grader.nbgrader.fill import Filled, fill_notebook
 from grader.nbgrader.handin import Handin
@@ -35,7 +35,7 @@ from grader.nbgrader.place import exercise_of
 from grader.nbgrader.repair import RepairCells, repair_notebook
 from grader.nbgrader.sheet import KnownCell, Sheet
 from grader.nbgrader.verdicts import NotebookGrader
-from grader.notebooks import without_outputs
+from grader.records.text import clean
 
 # what hostile or broken files make nbformat raise, and what it means
 _TROUBLES: dict[tuple[type[Exception], ...], str] = {
@@ -46,7 +46,7 @@ _TROUBLES: dict[tuple[type[Exception], ...], str] = {
         "it is JSON, but not that of a notebook"
     ),
 }
-# what these would write, the gradebook's one writer does
+# what these would write is left to the one writer of the gradebook
 _WRITERS = (SaveAutoGrades, SaveDiagnoses, AssignLatePenalties)
 
 
@@ -181,7 +181,7 @@ class _Passes:
         scores: dict[str, float | None] = {}
         comments: dict[str, str | None] = {}
         for cell in notebook.cells:
-            name = marks(cell).get("grade_id", "")
+            name = grade_id(cell)
             if is_grade(cell):
                 scores[name] = None if name in self.filled.manual else determine_grade(cell)[0]
             if is_solution(cell):

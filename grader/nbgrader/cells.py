@@ -4,13 +4,12 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
-from typing import Any
 
-from grader.cells import defined_names
 from grader.course.models import Exercise
-from grader.notebooks import neutralize_magics
-from grader.records import CheckResult, ExerciseResult, Kind, Status
-from grader.syntax import parse
+from grader.handin.notebooks import neutralize_magics
+from grader.handin.syntax import parse
+from grader.notebook.cells import defined_names
+from grader.records.results import CellScore, ExerciseResult, Kind, Status
 
 Unit = tuple[str, str]  # label that messages show, source text
 SCHEMA = 3  # of nbgrader's cell metadata
@@ -27,17 +26,6 @@ class TestCell:
     exercise: str
     kind: Kind
     points: float | None = None  # what the cell says that it is worth
-
-
-@dataclass(frozen=True)
-class CellScore:
-    """What one kind of check came to, as a cell's points."""
-
-    kind: Kind
-    score: float  # 0 to max_score
-    max_score: float
-    status: Status
-    checks: tuple[CheckResult, ...]
 
 
 def setup_id(exercise: Exercise) -> str:
@@ -108,19 +96,24 @@ def kind_score(result: ExerciseResult, test: TestCell) -> CellScore:
     return CellScore(test.kind, min(score, worth), worth, status, checks)
 
 
-def marks(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+def marks(cell: Mapping[str, object]) -> Mapping[str, object]:
     """Return a cell's nbgrader metadata, empty where there is none or it is nonsense."""
     metadata = cell.get("metadata")
     found = metadata.get("nbgrader") if isinstance(metadata, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
-def is_test(cell: Mapping[str, Any]) -> bool:
+def grade_id(cell: Mapping[str, object]) -> str:
+    """Return a marked cell's name, "" where it has none."""
+    return str(marks(cell).get("grade_id", ""))
+
+
+def is_test(cell: Mapping[str, object]) -> bool:
     """Whether a cell holds tests and no work of the student's."""
     return bool(marks(cell).get("grade")) and not marks(cell).get("solution")
 
 
-def units_above(cells: Sequence[Mapping[str, Any]], index: int, name: str) -> tuple[Unit, ...]:
+def units_above(cells: Sequence[Mapping[str, object]], index: int, name: str) -> tuple[Unit, ...]:
     """Return the code above cell `index` as a kernel would have run it, test cells left out."""
     units = []
     number = 0
@@ -134,7 +127,7 @@ def units_above(cells: Sequence[Mapping[str, Any]], index: int, name: str) -> tu
     return tuple(units)
 
 
-def magic_notes(cells: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def magic_notes(cells: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """Return one sentence for each magic or shell line of the student's that is left out."""
     lines = []
     for cell in cells:
@@ -145,7 +138,7 @@ def magic_notes(cells: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(f"not run, for it is no Python: {line.strip()[:80]}" for line in lines[:5])
 
 
-def defining_cell(cells: Sequence[Mapping[str, Any]], name: str) -> int | None:
+def defining_cell(cells: Sequence[Mapping[str, object]], name: str) -> int | None:
     """Return the index of the last solution cell that defines a function or class `name`."""
     found = None
     for index, cell in enumerate(cells):

@@ -9,20 +9,20 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from traitlets import Bool, Enum
 
-from grader.engine import open_engine
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.launch import WarmProcess
+from grader.grading.engine import open_engine
+from grader.handin.read import read_submission
 from grader.nbgrader.fill import Filled, fill_notebook
 from grader.nbgrader.place import (
     course_directory,
-    course_near,
     course_of_directory,
     exercise_of,
     submitted_folder,
 )
 from grader.nbgrader.verdicts import NotebookGrader
-from grader.submission import read_submission
+from grader.notebook.finding import course_near
 
 _FILLED = "grader"  # the key in nbconvert's resources
 

@@ -7,8 +7,10 @@ from typing import Any
 from nbformat import v4
 
 from grader.course.models import Exercise
+from grader.handin.read import Source
 from grader.nbgrader.cells import (
     defining_cell,
+    grade_id,
     is_test,
     magic_notes,
     marks,
@@ -16,10 +18,9 @@ from grader.nbgrader.cells import (
     points_text,
     units_above,
 )
-from grader.nbgrader.render import Verdict
-from grader.nbgrader.verdicts import Graded, NotebookGrader
-from grader.records import Status
-from grader.submission import Source
+from grader.nbgrader.verdicts import MarkedNotebook, NotebookGrader
+from grader.records.results import Status
+from grader.report.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,13 @@ def fill_notebook(
 ) -> Filled:
     """Grade an exercise's notebook and write each test cell's outputs into it, in place."""
     notes = magic_notes(notebook.cells)
-    graded: Graded | None = None
+    graded: MarkedNotebook | None = None
     manual = []
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type != "code" or not is_test(cell):
             continue
         test = parse_test(str(cell.source))
-        name = marks(cell)["grade_id"]
+        name = grade_id(cell)
         if test is None or test.exercise != exercise.id:
             manual.append(name)
             cell.outputs = [_refusal()]
@@ -59,7 +60,8 @@ def fill_notebook(
 
 def _fill(cell: Any, count: int, verdict: Verdict) -> None:
     """Write the verdict and, apart from it, the points: the number that nbgrader reads."""
-    limit = float(marks(cell).get("points", verdict.max_points))
+    worth = marks(cell).get("points")
+    limit = float(worth) if isinstance(worth, int | float) else verdict.max_points
     points = points_text(min(verdict.points, limit))
     shown = {"text/plain": verdict.text, "text/html": verdict.html}
     cell.execution_count = count
@@ -74,11 +76,11 @@ def _refusal() -> Any:
     return v4.new_output("error", ename="NotGraded", evalue=text, traceback=[text])
 
 
-def _comments(cells: list[Any], graded: Graded) -> dict[str, str]:
+def _comments(cells: list[Any], graded: MarkedNotebook) -> dict[str, str]:
     """Diagnoses by the solution cell whose function or class they are about."""
     found: dict[str, list[str]] = {}
     for diagnosis in graded.run.result.diagnoses:
         index = defining_cell(cells, diagnosis.target)
         if index is not None and diagnosis.told:
-            found.setdefault(str(marks(cells[index])["grade_id"]), []).append(diagnosis.told)
+            found.setdefault(grade_id(cells[index]), []).append(diagnosis.told)
     return {name: "\n".join(texts) for name, texts in found.items()}

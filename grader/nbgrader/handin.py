@@ -12,7 +12,7 @@ from typing import Any
 from nbgrader.utils import parse_utc
 
 from grader.course.models import Course
-from grader.submission import Refused, Source, read_regular, read_submission
+from grader.handin.read import Refused, Source, read_regular, read_submission
 
 _STAMP = "timestamp.txt"
 

@@ -10,8 +10,8 @@ from typing import Any
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
-from grader.nbgrader.place import MANIFEST, Manifest, read_manifest
 from grader.nbgrader.source import source_notebook
+from grader.notebook.finding import INIT_MANIFEST, InitManifest, read_init_manifest
 
 CONFIG = "nbgrader_config.py"
 CONFLICTS = "conflicts"
@@ -45,26 +45,36 @@ def init_directory(
     _check_name(assignment)
     texts = {CONFIG: _CONFIG_TEXT, **_notebooks(folder, assignment)}
     written = dict(_manifest_before(directory).written)
-    changes = []
-    for name, text in texts.items():
-        aside = f"{CONFLICTS}/{name}"
-        resolved = written.get(aside) == _digest(text) and not (directory / aside).exists()
-        last = _digest(text) if resolved else written.get(name, "")
-        if last and name != CONFIG and not restore and not (directory / name).exists():
-            changes.append(Change(name, "removed"))
-            continue
-        change = _place(directory / name, text, last)
-        changes.append(Change(name, change))
-        if change == "conflict":
-            _write(directory / aside, text)
-            written[aside] = _digest(text)
-            continue
+    changes = [
+        Change(name, _update(directory, name, text, written, restore=restore))
+        for name, text in texts.items()
+    ]
+    course = os.path.relpath(folder.root.resolve(), directory.resolve())
+    _write(directory / INIT_MANIFEST, InitManifest(Path(course).as_posix(), written).to_json())
+    return changes
+
+
+def _update(
+    directory: Path, name: str, text: str, written: dict[str, str], *, restore: bool
+) -> str:
+    """Write one file if it is ours to write; returns what became of it, and notes what was written.
+
+    `written` holds the digests of what was written, by name.
+    """
+    aside = f"{CONFLICTS}/{name}"
+    resolved = written.get(aside) == _digest(text) and not (directory / aside).exists()
+    last = _digest(text) if resolved else written.get(name, "")
+    if last and name != CONFIG and not restore and not (directory / name).exists():
+        return "removed"
+    change = _place(directory / name, text, last)
+    if change == "conflict":
+        _write(directory / aside, text)
+        written[aside] = _digest(text)
+    else:
         (directory / aside).unlink(missing_ok=True)
         written.pop(aside, None)
         written[name] = _digest(text)
-    course = os.path.relpath(folder.root.resolve(), directory.resolve())
-    _write(directory / MANIFEST, Manifest(Path(course).as_posix(), written).to_json())
-    return changes
+    return change
 
 
 def _check_name(assignment: str) -> None:
@@ -81,8 +91,10 @@ def _notebooks(folder: CourseFolder, assignment: str) -> dict[str, str]:
     return texts
 
 
-def _manifest_before(directory: Path) -> Manifest:
-    return read_manifest(directory) if (directory / MANIFEST).exists() else Manifest("")
+def _manifest_before(directory: Path) -> InitManifest:
+    return (
+        read_init_manifest(directory) if (directory / INIT_MANIFEST).exists() else InitManifest("")
+    )
 
 
 def _place(path: Path, text: str, last: str) -> str:
@@ -119,7 +131,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(meaning.encode()).hexdigest()
 
 
-def _meaning(notebook: dict[str, Any]) -> list[Any]:
+def _meaning(notebook: Any) -> list[object]:
+    """What of a notebook's JSON an author writes; raises what Python does where it is none."""
     return [
         [cell["cell_type"], "".join(cell["source"]), cell["metadata"].get("nbgrader")]
         for cell in notebook.get("cells", [])

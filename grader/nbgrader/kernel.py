@@ -18,14 +18,14 @@ from typing import Any
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import GraderError, UsageError
+from grader.handin.notebooks import neutralize_magics
+from grader.handin.read import read_submission
 from grader.nbgrader.cells import TestCell, Unit, parse_test, points_text
-from grader.nbgrader.place import course_of_notebook
-from grader.nbgrader.render import Verdict, render_trouble
 from grader.nbgrader.verdicts import NotebookGrader
-from grader.notebook import executed_cells, kernel_engine
-from grader.notebooks import neutralize_magics
-from grader.records import Kind
-from grader.submission import read_submission
+from grader.notebook.check import executed_cells, kernel_engine
+from grader.notebook.finding import course_of_notebook
+from grader.records.results import Kind
+from grader.report.verdict import Verdict, render_trouble
 
 
 class Points(float):

@@ -7,7 +7,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.course.derive import BEGIN
 from grader.errors import UsageError
-from grader.nbgrader.place import root_near
+from grader.notebook.finding import root_near
 
 
 class RefuseSolutions(NbGraderPreprocessor):  # type: ignore[misc]
@@ -22,7 +22,7 @@ class RefuseSolutions(NbGraderPreprocessor):  # type: ignore[misc]
                 continue
             data = path.read_bytes()
             if BEGIN.encode() in data or data.strip() in secret:
-                raise UsageError(f"{path} holds a solution and would be released: take it away")
+                raise UsageError(f"{path} holds a solution and would be released: remove it")
         return nb, resources
 
 

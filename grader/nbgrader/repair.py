@@ -13,7 +13,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.course.models import Course
 from grader.errors import UsageError
-from grader.nbgrader.cells import is_test, marks, parse_test
+from grader.handin.read import Refused, read_regular
+from grader.nbgrader.cells import grade_id, is_test, marks, parse_test
 from grader.nbgrader.place import (
     course_directory,
     course_of_directory,
@@ -21,8 +22,7 @@ from grader.nbgrader.place import (
     submitted_folder,
 )
 from grader.nbgrader.sheet import KnownCell, Sheet, read_sheet
-from grader.records import Kind
-from grader.submission import Refused, read_regular
+from grader.records.results import Kind
 
 
 def repair_notebook(notebook: Any, sheet: Sheet) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def _restore_marks(notebook: Any, sheet: Sheet) -> list[str]:
     for cell in notebook.cells:
         if not marks(cell):
             continue
-        known = sheet.cells[marks(cell)["grade_id"]]
+        known = sheet.cells[grade_id(cell)]
         if cell.cell_type != known.cell_type:
             notes.append(f"the cell {known.grade_id} was of type {cell.cell_type}")
             _retype(cell, known.cell_type)

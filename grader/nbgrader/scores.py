@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from grader.batch.export import ScoreRow, Scores
 from grader.errors import UsageError
-from grader.export import ScoreRow, Scores
 from grader.nbgrader.gradebook import open_gradebook
 
 

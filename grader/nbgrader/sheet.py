@@ -24,9 +24,9 @@ class KnownCell:
         """The grade id, as nbgrader's gradebook calls it."""
         return self.grade_id
 
-    def marks(self) -> dict[str, Any]:
+    def marks(self) -> dict[str, object]:
         """Return the nbgrader metadata that the cell was released with."""
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "schema_version": 3,
             "grade_id": self.grade_id,
             "grade": self.grade,

@@ -1,8 +1,8 @@
 """Makes nbgrader's source notebooks from a course's solutions."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from grader.cells import defined_names
 from grader.course.derive import BEGIN
 from grader.course.models import Exercise
 from grader.errors import CourseError
@@ -15,7 +15,8 @@ from grader.nbgrader.cells import (
     test_id,
     test_source,
 )
-from grader.nbgrader.render import TITLES
+from grader.notebook.cells import defined_names
+from grader.report.verdict import TITLES
 
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -49,12 +50,12 @@ def source_notebook(exercise: Exercise, solution: str) -> str:
     return str(nbformat.writes(notebook, version=4)) + "\n"
 
 
-def _marked(grade_id: str, *, grade: bool, solution: bool, **more: object) -> dict[str, Any]:
+def _marked(grade_id: str, *, grade: bool, solution: bool, **more: object) -> dict[str, object]:
     found = {"schema_version": SCHEMA, "grade_id": grade_id, "grade": grade, "solution": solution}
     return {"nbgrader": {**found, "locked": not solution, "task": False, **more}}
 
 
-def _code(cell_id: str, source: str, metadata: dict[str, Any]) -> Any:
+def _code(cell_id: str, source: str, metadata: Mapping[str, object]) -> Any:
     import nbformat
 
     cell = nbformat.v4.new_code_cell(source, metadata=metadata)

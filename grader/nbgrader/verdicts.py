@@ -9,38 +9,37 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.course.models import Exercise
-from grader.engine import Engine
-from grader.execute.session import Kept
-from grader.exhibits import Exhibit, exhibits_of
-from grader.grading import Run
+from grader.execute.session import SharedChild
+from grader.grading.engine import Engine
+from grader.grading.exercise import Run
+from grader.grading.exhibits import Exhibit, exhibits_of
+from grader.handin.read import Source, Submission
 from grader.nbgrader.cells import TestCell, Unit, kind_score
-from grader.nbgrader.render import Verdict, render_verdict
-from grader.records import Kind, Status
-from grader.submission import Source, Submission
+from grader.records.results import Kind, Status
+from grader.report.verdict import Verdict, render_verdict
+from grader.worker.protocol import Earlier
 
 
 @dataclass(frozen=True)
-class Graded:
+class MarkedNotebook:
     """An exercise graded from a notebook's cells."""
 
     exercise: Exercise
     run: Run
-    submission: Submission
     engine: Engine
 
     def verdict(self, test: TestCell, notes: Sequence[str] = ()) -> Verdict:
         """Return the verdict of one of the notebook's test cells."""
         result = self.run.result
         exhibits = self._exhibits if test.kind is Kind.NUMERIC else ()
-        score = kind_score(result, test)
-        return render_verdict(result, test, score, exhibits=exhibits, notes=notes)
+        return render_verdict(result, kind_score(result, test), exhibits=exhibits, notes=notes)
 
     @cached_property
     def _exhibits(self) -> tuple[Exhibit, ...]:
         """Pictures of the targets whose values are wrong; none of hidden cases."""
         checks = [c for c in self.run.result.checks if c.kind is Kind.NUMERIC]
         wrong = {c.target for c in checks if c.status is Status.FAILED and c.case}
-        return exhibits_of(self.engine, self.exercise, self.submission, self.run, targets=wrong)
+        return exhibits_of(self.engine, self.exercise, self.run, targets=wrong)
 
 
 class NotebookGrader:
@@ -49,13 +48,13 @@ class NotebookGrader:
     def __init__(self, engine: Engine) -> None:
         """`engine` stays the caller's, who closes what is behind it."""
         self.engine = engine
-        self._last: tuple[object, Graded] | None = None
-        self._kept: Kept | None = None
+        self._last: tuple[object, MarkedNotebook] | None = None
+        self._kept: SharedChild | None = None
 
     @contextmanager
     def one_submission(self) -> Iterator[None]:
         """Say that all notebooks until its end are of one submission."""
-        with Kept() as kept:
+        with SharedChild() as kept:
             self._kept = kept
             try:
                 yield
@@ -64,7 +63,7 @@ class NotebookGrader:
 
     def grade(
         self, exercise: Exercise, units: tuple[Unit, ...], beside: Mapping[str, Source]
-    ) -> Graded:
+    ) -> MarkedNotebook:
         """Grade an exercise's units; `beside` holds the other exercises' sources, by id.
 
         The last result is kept: the test cells of a notebook share it.
@@ -78,12 +77,12 @@ class NotebookGrader:
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
             run = self.engine.run(exercise, submission, quick=True, kept=self._kept)
-            self._last = (asked, Graded(exercise, run, submission, self.engine))
+            self._last = (asked, MarkedNotebook(exercise, run, self.engine))
         return self._last[1]
 
 
 def _read(exercise: Exercise, sources: Mapping[str, Source], engine: Engine) -> object:
     """What of the other exercises the result depends on."""
-    if all(target.earlier != "own" for target in exercise.targets):
+    if all(target.earlier is not Earlier.OWN for target in exercise.targets):
         return ()
     return tuple(sources[e.id] for e in engine.folder.course.earlier(exercise))

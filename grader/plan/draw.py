@@ -10,15 +10,16 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from math import prod
+from typing import TYPE_CHECKING
 
-import hypothesis
 import numpy as np
-from hypothesis import strategies as st
-from hypothesis.configuration import set_hypothesis_home_dir
 
 from grader.course.expressions import Range, Size
 from grader.errors import CourseError
-from grader.plan.records import Array
+from grader.records.calls import Array
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 _EXAMPLES = (20, 100, 500)  # more where narrow ranges leave few distinct sizes
 Dims = dict[str, int]
@@ -65,6 +66,8 @@ def draw_dims(
 
 
 def _draw_bytes(length: int, examples: int, seed: int) -> list[bytes]:
+    import hypothesis  # slow to import, and only those who draw need it
+
     drawn: list[bytes] = []
 
     @hypothesis.seed(seed)
@@ -84,14 +87,18 @@ def _draw_bytes(length: int, examples: int, seed: int) -> list[bytes]:
     return drawn
 
 
-def small_numbers(fewest: int, most: int) -> st.SearchStrategy[bytes]:
+def small_numbers(fewest: int, most: int) -> "SearchStrategy[bytes]":
     """Return what draws so many numbers from 0 to 99, the same whatever modules are about."""
+    from hypothesis import strategies as st
+
     return st.lists(st.integers(0, 99), min_size=fewest, max_size=most).map(bytes)
 
 
 @contextlib.contextmanager
 def nothing_kept() -> Iterator[None]:
     """Keep Hypothesis from writing `.hypothesis` into the working directory, often a student's."""
+    from hypothesis.configuration import set_hypothesis_home_dir
+
     set_hypothesis_home_dir(os.devnull)  # below which no folder can be made
     try:
         yield

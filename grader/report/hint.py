@@ -2,8 +2,8 @@
 
 import click
 
-from grader.hints import Advice
-from grader.report.terminal import wrapped
+from grader.report.layout import wrapped
+from grader.student.hints import Advice
 
 _QUOTED_FROM = 2  # the degree from which the lesson's passage is quoted
 

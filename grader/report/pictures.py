@@ -1,37 +1,97 @@
-"""Pictures as SVG: heat maps of tensors, and components as boxes and arrows."""
+"""The geometry of pictures: heat maps of tensors, and components as boxes and arrows."""
 
 import math
-from html import escape
+from dataclasses import dataclass
 
-from grader.exhibits import Drawing, Panel
-from grader.plan.records import Array
+from grader.grading.exhibits import Drawing, Panel
+from grader.records.calls import Array
 
-_CELL = 16  # pixels
+_CELL = 16  # pixels, as all lengths here
 _BOX, _GAP, _HIGH = 128, 26, 34  # a box's width, the way between two rows, a box's height
 _CHARACTERS = 17  # of a name that fit into a box
 _LOW, _MID, _TOP = (33, 102, 172), (247, 247, 247), (178, 24, 43)  # blue, white, red
+_MARKS = {"right": "✓ ", "wrong": "✗ "}
 
 
-def heat_map(values: Array, scale: float, label: str) -> str:
-    """Return a 2-D array as an SVG, blue below zero and red above; `scale` is full colour."""
+@dataclass(frozen=True)
+class Cell:
+    """One number of a tensor as a square."""
+
+    x: int
+    y: int
+    size: int
+    colour: str
+    title: str  # the place and the number
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A 2-D array as coloured squares, blue below zero and red above."""
+
+    side: str  # expected or yours
+    label: str
+    shape: tuple[int, ...]  # of the whole tensor, of which this may be a part
+    width: int
+    height: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A step or an input."""
+
+    name: str
+    text: str  # the name as far as it fits, with its mark
+    state: str  # input, right, wrong or open
+    x: float
+    y: float
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A way from one box to another."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A component: inputs on top, one row a level of steps."""
+
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+
+
+def heat_maps(panel: Panel) -> list[HeatMap]:
+    """Return what was expected, and what came if anything did, in the same colours."""
+    scale = _scale(panel.expected)
+    maps = [_heat_map(panel.title, "expected", panel.expected, panel.expected_shape, scale)]
+    if panel.actual is not None and panel.actual_shape is not None:
+        maps.append(_heat_map(panel.title, "yours", panel.actual, panel.actual_shape, scale))
+    return maps
+
+
+def _heat_map(
+    title: str, side: str, values: Array, shape: tuple[int, ...], scale: float
+) -> HeatMap:
     rows, columns = values.shape
-    cells = []
-    for i in range(rows):
-        for j in range(columns):
-            value = float(values[i, j])
-            cells.append(
-                f'<rect x="{j * _CELL}" y="{i * _CELL}" width="{_CELL}" height="{_CELL}" '
-                f'fill="{colour(value, scale)}"><title>[{i}, {j}] {value:.4g}</title></rect>'
-            )
-    width, height = columns * _CELL, rows * _CELL
-    return (
-        f'<svg class="map" role="img" aria-label="{escape(label)}" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}">{"".join(cells)}</svg>'
+    cells = tuple(
+        Cell(j * _CELL, i * _CELL, _CELL, colour(value, scale), f"[{i}, {j}] {value:.4g}")
+        for i, row in enumerate(values.tolist())
+        for j, value in enumerate(row)
     )
+    return HeatMap(side, f"{title}, {side}", shape, columns * _CELL, rows * _CELL, cells)
 
 
 def colour(value: float, scale: float) -> str:
-    """Return a value's colour; what is no number is black."""
+    """Return a value's colour, full at `scale`; what is no number is black."""
     if not math.isfinite(value):
         return "#000000"
     share = max(-1.0, min(1.0, value / scale)) if scale else 0.0
@@ -40,37 +100,31 @@ def colour(value: float, scale: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def panel_scale(panel: Panel) -> float:
-    """Return the largest finite value of what was expected: both maps share its colours."""
-    finite = [abs(float(v)) for v in panel.expected.ravel() if math.isfinite(v)]
+def _scale(expected: Array) -> float:
+    """The largest finite value of what was expected: both maps share its colours."""
+    finite = [abs(float(v)) for v in expected.ravel() if math.isfinite(v)]
     return max(finite, default=1.0) or 1.0
 
 
-def flow(drawing: Drawing) -> str:
-    """Return a component as an SVG: inputs on top, one row a level of steps."""
+def flow(drawing: Drawing) -> Flow:
+    """Lay a component out; each box has an arrow from every box of the row above."""
     rows = [drawing.inputs, *drawing.levels]
     width = max(len(row) for row in rows) * (_BOX + _GAP)
-    parts = []
+    boxes, arrows = [], []
     for index, row in enumerate(rows):
         y = index * (_HIGH + _GAP)
-        for place, name in enumerate(row):
-            x = _left(width, len(row), place)
-            parts.append(_box(name, x, y, "input" if index == 0 else _state(drawing, name)))
-            if index:
-                above = rows[index - 1]
-                parts += [
-                    _arrow(_left(width, len(above), k) + _BOX / 2, y - _GAP, x + _BOX / 2, y)
-                    for k in range(len(above))
-                ]
+        for x, name in zip(_places(width, row), row, strict=True):
+            boxes.append(_box(name, "input" if index == 0 else _state(drawing, name), x, y + 1))
+            above = _places(width, rows[index - 1]) if index else []
+            arrows += [Arrow(a + _BOX / 2, y - _GAP + 1, x + _BOX / 2, y) for a in above]
     height = len(rows) * (_HIGH + _GAP) - _GAP + 2
-    return (
-        f'<svg class="flow" role="img" aria-label="the steps of the component" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}">{"".join(parts)}</svg>'
-    )
+    return Flow(width, height, tuple(boxes), tuple(arrows))
 
 
-def _left(width: float, count: int, place: int) -> float:
-    return width / 2 - count * (_BOX + _GAP) / 2 + place * (_BOX + _GAP) + _GAP / 2
+def _places(width: float, row: tuple[str, ...]) -> list[float]:
+    """The left edges of a row's boxes, which stand around the middle."""
+    first = width / 2 - len(row) * (_BOX + _GAP) / 2 + _GAP / 2
+    return [first + place * (_BOX + _GAP) for place in range(len(row))]
 
 
 def _state(drawing: Drawing, name: str) -> str:
@@ -79,15 +133,6 @@ def _state(drawing: Drawing, name: str) -> str:
     return "right" if name in drawing.right else "open"
 
 
-def _box(name: str, x: float, y: float, state: str) -> str:
-    mark = {"right": "✓ ", "wrong": "✗ "}.get(state, "")
+def _box(name: str, state: str, x: float, y: float) -> Box:
     shown = name if len(name) <= _CHARACTERS else f"{name[: _CHARACTERS - 1]}…"
-    return (
-        f'<g class="{state}"><rect x="{x:g}" y="{y + 1:g}" width="{_BOX}" height="{_HIGH}" rx="6"/>'
-        f'<text x="{x + _BOX / 2:g}" y="{y + 1 + _HIGH / 2:g}">{mark}{escape(shown)}</text>'
-        f"<title>{escape(name)}</title></g>"
-    )
-
-
-def _arrow(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:g}" y1="{y1 + 1:g}" x2="{x2:g}" y2="{y2:g}"/>'
+    return Box(name, f"{_MARKS.get(state, '')}{shown}", state, x, y, _BOX, _HIGH)

@@ -2,8 +2,9 @@
 
 import click
 
-from grader.pack import Receipt
-from grader.report.terminal import number, wrapped
+from grader.report.layout import wrapped
+from grader.report.words import number
+from grader.student.pack import Receipt
 
 
 def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:

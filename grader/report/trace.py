@@ -2,10 +2,9 @@
 
 import click
 
-from grader.compare.arrays import shown_shape
-from grader.compare.evidence import clean
-from grader.report.terminal import wrapped
-from grader.trace import INPUT, Step, Trace, name_sizes
+from grader.grading.trace import Step, Trace
+from grader.records.text import clean, ended, shown_shape
+from grader.report.layout import columns, width_of, wrapped
 
 _LINES = 40  # tensors of a run that are listed
 # what torch calls operations inside, by the names under which they are written
@@ -21,23 +20,23 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
     if trace.trouble:
-        lines += ["", *wrapped(f"{trace.trouble}.", width, first="  Your run ended here: ", hang=4)]
-    if any(m.operation != INPUT for m in trace.made):
+        trouble = ended(trace.trouble)
+        lines += ["", *wrapped(trouble, width, first="  Your run ended here: ", hang=4)]
+    if any(not m.given for m in trace.made):
         lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
     return "\n".join(lines) + "\n"
 
 
 def _step_lines(trace: Trace, width: int) -> list[str]:
     rows = [(s.name, _shape(trace, s.values.shape), _found(s, trace)) for s in trace.steps]
-    table = [("step", "expected", "in your run"), *rows]
-    name = max(len(row[0]) for row in table)
-    shape = max(len(row[1]) for row in table)
-    if 2 + name + 2 + shape + 2 + max(len(row[2]) for row in table) > width:
+    head, *lines = columns([("step", "expected", "in your run"), *rows], "<<<", indent=2)
+    if max(map(width_of, (head, *lines))) > width:
         return [
-            _coloured(line) for row in rows for line in (f"  {row[0]}  {row[1]}", f"    {row[2]}")
+            _coloured(line)
+            for name, shape, found in rows
+            for line in (f"  {name}  {shape}", f"    {found}")
         ]
-    lines = [f"  {row[0]:<{name}}  {row[1]:<{shape}}  {row[2]}" for row in table]
-    return [click.style(lines[0], dim=True), *(_coloured(line) for line in lines[1:])]
+    return [click.style(head, dim=True), *map(_coloured, lines)]
 
 
 def _found(step: Step, trace: Trace) -> str:
@@ -55,18 +54,14 @@ def _coloured(line: str) -> str:
 
 
 def _made_lines(trace: Trace, width: int) -> list[str]:
-    shown = [(_plain(m.operation), _shape(trace, m.values.shape), m.steps) for m in trace.made]
-    name = max(len(row[0]) for row in shown[:_LINES])
-    shape = max(len(row[1]) for row in shown[:_LINES])
+    shown = trace.made[:_LINES]
+    rows = [(_plain(m.operation), _shape(trace, m.values.shape), ", ".join(m.steps)) for m in shown]
+    alone = columns([row[:2] for row in rows], "<<", indent=4)
     lines = []
-    for operation, size, steps in shown[:_LINES]:
-        text = f"{operation:<{name}}  {size:<{shape}}"
-        told = ", ".join(steps)
-        if told and 4 + len(text) + 2 + len(told) > width:
-            lines += [f"    {text.rstrip()}", f"      {told}"]
-        else:
-            lines.append(f"    {text}  {told}".rstrip())
-    more = len(shown) - _LINES
+    for row, line, short in zip(rows, columns(rows, "<<<", indent=4), alone, strict=True):
+        broken = row[2] and width_of(line) > width
+        lines += [short, f"      {row[2]}"] if broken else [line]
+    more = len(trace.made) - _LINES
     return [*lines, f"    and {more} more"] if more > 0 else lines
 
 
@@ -75,5 +70,4 @@ def _plain(operation: str) -> str:
 
 
 def _shape(trace: Trace, shape: tuple[int, ...]) -> str:
-    letters = name_sizes(shape, trace.case.dims, trace.products)
-    return f"{shown_shape(shape)} {letters}".rstrip()
+    return f"{shown_shape(shape)} {trace.letters(shape)}".rstrip()

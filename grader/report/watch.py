@@ -2,16 +2,11 @@
 
 import click
 
-from grader.records import Status
-from grader.report.terminal import (
-    failure_lines,
-    heading,
-    number,
-    sole_reason,
-    target_lines,
-    wrapped,
-)
-from grader.watch import Change, Turn
+from grader.records.results import Status
+from grader.report.layout import wrapped
+from grader.report.terminal import failure_lines, heading, note_lines, paragraph_lines
+from grader.report.words import number, paragraphs, sole_reason
+from grader.student.watch import Change, Turn
 
 _LISTED = 4  # checks that changed and are named
 
@@ -27,23 +22,17 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     if turn.change is not None:
         lines += ["", *_change_lines(turn.change, width)]
     lines.append("")
-    open_targets = []
-    for target in dict.fromkeys(check.target for check in result.checks):
-        checks = [check for check in result.checks if check.target == target]
-        passed = all(check.status is Status.PASSED for check in checks)
+    told = paragraphs(result)
+    for group in (paragraph.group for paragraph in told):
+        passed = group.status is Status.PASSED
         mark = click.style("✓", fg="green") if passed else click.style("✗", fg="red")
-        score, possible = sum(c.score for c in checks), sum(c.max_score for c in checks)
-        lines.append(f"  {mark} {target}  {number(score)} / {number(possible)}")
-        open_targets += [] if passed else [target]
+        lines.append(f"  {mark} {group.name}  {number(group.score)} / {number(group.max_score)}")
+    unfinished = [p for p in told if p.group.status is not Status.PASSED]
     if reason := sole_reason(result):
         lines += ["", *failure_lines(reason, width, named=False)]
-    elif open_targets:
-        first = open_targets[0]
-        checks = [check for check in result.checks if check.target == first]
-        found = [d for d in result.diagnoses if d.target == first]
-        lines += ["", *target_lines(first, checks, found, width)]
-    for note in result.notes:
-        lines += wrapped(f"{note}.", width, first="  Note: ", hang=8)
+    elif unfinished:
+        lines += ["", *paragraph_lines(unfinished[0], width)]
+    lines += note_lines(result, width)
     return "\n".join([*lines, "", *_footer(turn, width)]) + "\n"
 
 

@@ -1,16 +1,26 @@
-"""What hangs on a module: what training reached, and what torch does not see."""
+"""What is attached to a module: what training reached, and what torch does not see."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from grader.worker.binding import Bond
+from grader.worker.protocol import LooseClaim, UntrainedClaim
 
 LISTED = 64  # names of parameters that an answer lists
-Loose = tuple[str, str, Any]  # the attribute, the kind of thing, and the thing
 _OF_ANY_MODULE = frozenset(vars(nn.Module()))  # where torch itself keeps what is registered
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A tensor or module in a module's attributes that is not registered."""
+
+    path: str  # of the attribute
+    what: str  # "tensor", "parameter" or "module"
+    thing: Any
 
 
 def is_lazy(module: nn.Module) -> bool:
@@ -19,10 +29,10 @@ def is_lazy(module: nn.Module) -> bool:
     return any(isinstance(p, UninitializedParameter) for p in parameters)
 
 
-def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
+def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[UntrainedClaim]:
     """Registered parameters that no gradient reached, with the roles they play.
 
-    Of a list that plays one role, some may rest: rows of positions that a short input has not.
+    Of a list that plays one role, some may stay untrained: rows of positions beyond a short input.
     """
     roles: dict[int, list[str]] = {}
     resting: set[int] = set()
@@ -35,7 +45,7 @@ def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[dict[str, Any]]:
             played = names[index : index + 1] if one_each else names
             roles.setdefault(id(parameter), []).extend(played)
     return [
-        {"name": name, "roles": roles.get(id(p), [])}
+        UntrainedClaim(name, roles.get(id(p), []))
         for name, p in module.named_parameters()
         if not _reached(p) and id(p) not in resting
     ][:LISTED]
@@ -45,15 +55,15 @@ def _reached(parameter: nn.Parameter) -> bool:
     return parameter.grad is not None and bool(parameter.grad.any())
 
 
-def named(found: Sequence[Loose]) -> list[tuple[str, str]]:
+def named(found: Sequence[Loose]) -> list[LooseClaim]:
     """The attributes that hold something loose, each once for each kind of thing."""
-    return list(dict.fromkeys((path, what) for path, what, _ in found))[:LISTED]
+    return list(dict.fromkeys(LooseClaim(one.path, one.what) for one in found))[:LISTED]
 
 
 def loose_things(module: nn.Module) -> list[Loose]:
-    """Tensors and modules that hang on the module without being registered: where, what, it."""
+    """Return unregistered tensors and modules in a module's attributes."""
     return [
-        (f"{path}.{name}".lstrip("."), what, thing)
+        Loose(f"{path}.{name}".lstrip("."), what, thing)
         for path, part in module.named_modules()
         for name, value in vars(part).items()
         if name not in _OF_ANY_MODULE

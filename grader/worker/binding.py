@@ -1,105 +1,31 @@
 """Finds which parameter of a submission's module plays which role of the reference.
 
-By name where the name is there (or an alias that the course lists), else by unique shape,
-else in order of registration. A layout says how a role's values lie in the parameter that
-plays it: transposed, stacked by heads, fused with its neighbours, or spread over a list.
+By name where the name is there (or an alias that the course lists), else by unique shape, else in
+order of registration.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
-Shape = tuple[int, ...]
-Memory = dict[str, str]  # parameter name -> the form that its shape told where it could
+from grader.worker.layouts import Form, Item, Layout, fitting_layouts
+from grader.worker.protocol import InfoClaim, Role, RoleKind, ShapeClaim
 
+Memory = dict[str, Form]  # parameter name -> the form that its shape showed, where it could
+
+_LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WHOLE = ("as it is", "in, out", "out, in")  # forms that are not split already
+_WHOLE = (Form.AS_IT_IS, Form.IN_OUT, Form.OUT_IN)  # forms that are not split already
 _KINDS = {  # words by which a norm's two vectors go
     "weight": ("weight", "scale", "gain", "gamma"),
     "bias": ("bias", "biases", "shift", "offset", "beta"),
 }
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
-
-
-@dataclass(frozen=True)
-class Role:
-    """A parameter to find; see grader.plan.records.Role."""
-
-    name: str
-    shape: Shape
-    kind: str
-    aliases: tuple[str, ...]
-    part: str = ""
-    number: int = 0
-    inner: str = ""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """student = role.reshape(split).permute(order).reshape(shape of the parameter)."""
-
-    form: str
-    split: Shape
-    order: tuple[int, ...]
-
-    def lay(self, value: Tensor, shape: Shape) -> Tensor:
-        """Bring a role's values into a parameter's shape."""
-        return value.reshape(self.split).permute(self.order).reshape(shape)
-
-    def lift(self, value: Tensor, role_shape: Shape) -> Tensor:
-        """Bring a parameter's values (or gradient) back into the role's shape."""
-        laid = [self.split[axis] for axis in self.order]
-        inverse = [self.order.index(axis) for axis in range(len(self.order))]
-        return value.reshape(laid).permute(inverse).reshape(role_shape)
-
-
-@dataclass(frozen=True)
-class Item:
-    """A parameter, or a list of alike parameters that together play a role."""
-
-    name: str
-    parameters: tuple[nn.Parameter, ...]
-    owner: type[nn.Module]
-    members: tuple[str, ...]  # the parameters' own names
-
-    @property
-    def shape(self) -> Shape:
-        """Shape of the parameter; a list's members are stacked on a first axis."""
-        one = tuple(self.parameters[0].shape)
-        return one if len(self.parameters) == 1 else (len(self.parameters), *one)
-
-    @property
-    def raw(self) -> bool:
-        """Whether its orientation is the student's own choice."""
-        return not issubclass(self.owner, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Embedding)
-
-    @property
-    def of_torch(self) -> bool:
-        """Whether it is a layer's of torch's own, which every instance of its shape lays alike."""
-        plain = not self.raw or self.parameters[0].dim() <= 1
-        return plain and self.owner.__module__.startswith("torch.")
-
-    def load(self, value: Tensor) -> None:
-        """Store `value`, of this item's shape."""
-        parts = value.unbind(0) if len(self.parameters) > 1 else (value,)
-        for parameter, part in zip(self.parameters, parts, strict=True):
-            parameter.copy_(part)
-
-    def gradient(self) -> Tensor | None:
-        """Return the gradient in this item's shape, None where there is none."""
-        parts = [parameter.grad for parameter in self.parameters]
-        if all(part is None for part in parts):
-            return None
-        full = [
-            torch.zeros_like(p) if g is None else g
-            for p, g in zip(self.parameters, parts, strict=True)
-        ]
-        return torch.stack(full) if len(full) > 1 else full[0]
 
 
 @dataclass(frozen=True)
@@ -134,9 +60,9 @@ class Bond:
         if count < 1 or row % count:
             return self
         behind = tuple(range(3, 3 + len(rest)))
-        axes = (*behind, *order) if self.layout.form == "in, out" else (*order, *behind)
+        axes = (*behind, *order) if self.layout.form is Form.IN_OUT else (*order, *behind)
         split = (len(self.roles), count, row // count, *rest)
-        return Bond(self.roles, self.item, Layout("mixed", split, axes))
+        return Bond(self.roles, self.item, Layout(Form.MIXED, split, axes))
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""
@@ -158,9 +84,10 @@ class Unbound(Exception):
 
     def __init__(self, sought: Sequence[Role], items: Sequence[Item]) -> None:
         super().__init__("no parameter fits")
-        self.sought = [(role.name, role.shape) for role in sought]
-        self.present = [(item.name, item.shape) for item in items]
-        self.loose: list[tuple[str, str]] = []  # what hangs on the module unregistered
+        self.info = InfoClaim(
+            sought=[ShapeClaim(role.name, list(role.shape)) for role in sought],
+            present=[ShapeClaim(item.name, list(item.shape)) for item in items[:_LISTED]],
+        )
 
 
 def bind(
@@ -176,7 +103,7 @@ def bind(
     """
     items = own_items(module, given)
     search = _Search(list(roles), memory)
-    # the layers of a stack repeat each other, and are no family
+    # layers of a stack repeat each other: their parameters are not one list
     sets = [items] if any(role.part for role in roles) else [items, _families(items)]
     for candidates in sets:
         search.by_meaning(candidates)
@@ -245,7 +172,7 @@ class _Search:
         found = fitting_layouts(roles, item)
         if len(found) == 1:
             self.memory.setdefault(item.name, found[0].form)
-        remembered = [layout for layout in found if layout.form == self.memory.get(item.name)]
+        remembered = [layout for layout in found if layout.form is self.memory.get(item.name)]
         return next(iter(remembered or found), None)
 
     def _fits(self, role: Role, item: Item) -> bool:
@@ -255,7 +182,7 @@ class _Search:
         by_name = {item.name: item for item in self.items}
         for role in list(self.roles):
             stem = role.name.rpartition(".")[0]
-            for name in (role.name, stem if role.kind != "bias" else ""):
+            for name in (role.name, stem if role.kind is not RoleKind.BIAS else ""):
                 if name in by_name and self._fits(role, by_name[name]):
                     self._take([role], by_name[name])
                     break
@@ -286,12 +213,13 @@ class _Search:
         return False
 
     def _by_fusion(self) -> bool:
+        runs = _runs(self.roles)
         for item in self._free():
-            for run in _runs(self.roles):
+            for run in runs:
+                if not fitting_layouts(run, item) or any(self._fits(r, item) for r in self.roles):
+                    continue
                 meant = [names_role(item.name, role) for role in run]
-                if any(meant) and not all(meant):
-                    continue  # its name says that it plays one of them alone
-                if fitting_layouts(run, item) and not any(self._fits(r, item) for r in self.roles):
+                if all(meant) or not any(meant):  # else its name says that it plays one alone
                     return self._take(run, item)
         return False
 
@@ -322,103 +250,12 @@ def _runs(roles: Sequence[Role]) -> list[list[Role]]:
     among the roles of their own kind.
     """
     found: list[list[Role]] = []
-    for kind in ("linear", "bias"):
-        alike = [role for role in roles if role.kind == kind]
+    for kind in (RoleKind.LINEAR, RoleKind.BIAS):
+        alike = [role for role in roles if role.kind is kind]
         for start in range(len(alike)):
             for end in range(start + 2, len(alike) + 1):
                 found.append(alike[start:end])
     return sorted(found, key=len, reverse=True)
-
-
-def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
-    """Return every way that the roles' values can lie in the item, the likeliest first."""
-    first = roles[0]
-    if any(role.shape[1:] != first.shape[1:] for role in roles):
-        return []
-    shape = (sum(role.shape[0] for role in roles), *first.shape[1:])
-    if prod(shape) != prod(item.shape):
-        return []
-    if first.kind != "linear":
-        return _plain_layouts(shape, item)
-    if not item.raw:
-        return _owned_layouts(shape, item)
-    stacked = len(roles) if len(roles) > 1 else None
-    return _linear_layouts(shape, item.shape, stacked)
-
-
-def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
-    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
-
-    A linear layer without bias that reads one-hot rows holds a table, turned.
-    """
-    order = tuple(range(len(shape)))
-    if issubclass(item.owner, nn.Linear) and len(shape) == 2 and item.shape == shape[::-1]:
-        return [Layout("turned", shape, (1, 0))]
-    same = _squeezed(item.shape) == _squeezed(shape)
-    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
-    listed = len(shape) == 1 and len(item.parameters) > 1
-    return [Layout("as it is", shape, order)] if same or split or listed else []
-
-
-def _owned_layouts(shape: Shape, item: Item) -> list[Layout]:
-    """A layer of torch's own: (out, in), width-one axes behind, lists stacked in front."""
-    out, inner = shape
-    one = tuple(item.parameters[0].shape)
-    if len(item.parameters) == 1:
-        width_one = one[:2] == shape and all(axis == 1 for axis in one[2:])
-        return [Layout("as it is", shape, (0, 1))] if width_one else []
-    count = len(item.parameters)
-    if one[:2] == (out // count, inner):
-        return [Layout("listed", shape, (0, 1))]
-    if one[:2] == (out, inner // count):
-        return [Layout("listed inputs", (out, count, inner // count), (1, 0, 2))]
-    return []
-
-
-def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> list[Layout]:
-    """A weight that the student laid out; (in, out) before (out, in), as `x @ weight` reads it."""
-    out, inner = shape
-    target = item_shape if item_shape in {shape, (inner, out)} else _squeezed(item_shape)
-    layouts = []
-    if target == (inner, out):
-        layouts.append(Layout("in, out", shape, (1, 0)))
-    if target == shape:
-        layouts.append(Layout("out, in", shape, (0, 1)))
-    if len(target) == 3:
-        layouts += _stacked_layouts(shape, target, stacked)
-    return layouts
-
-
-def _stacked_layouts(shape: Shape, target: Shape, stacked: int | None) -> list[Layout]:
-    """Three axes: one of them counts parts (heads, or fused roles) of the outputs or inputs."""
-    out, inner = shape
-    layouts = []
-    for n in sorted(set(target)) if stacked is None else [stacked]:
-        if out % n == 0:
-            split = (n, out // n, inner)
-            for form, order in (
-                ("n, in, o", (0, 2, 1)),
-                ("n, o, in", (0, 1, 2)),
-                ("in, n, o", (2, 0, 1)),
-            ):
-                if tuple(split[axis] for axis in order) == target:
-                    layouts.append(
-                        Layout(f"{form} of {'roles' if stacked else 'parts'}", split, order)
-                    )
-        if inner % n == 0 and stacked is None:
-            split = (out, n, inner // n)
-            for form, order in (
-                ("n, i, out", (1, 2, 0)),
-                ("out, n, i", (0, 1, 2)),
-                ("n, out, i", (1, 0, 2)),
-            ):
-                if tuple(split[axis] for axis in order) == target:
-                    layouts.append(Layout(form, split, order))
-    return layouts
-
-
-def _squeezed(shape: Shape) -> Shape:
-    return tuple(axis for axis in shape if axis != 1)
 
 
 def _families(items: Sequence[Item]) -> list[Item]:
@@ -440,10 +277,11 @@ def _families(items: Sequence[Item]) -> list[Item]:
     ]
 
 
+@lru_cache(maxsize=4096)  # modules are alike, and made for each call
 def names_role(name: str, role: Role) -> bool:
     """Whether a parameter's name means the role, by the role's stem or an alias.
 
-    A norm's weight and bias are of one shape: each means its own kind alone.
+    A norm's weight and bias have one shape: each name means its own kind only.
     """
     stem, _, last = role.name.rpartition(".")
     if _is_other_kind(name, role):
@@ -455,11 +293,11 @@ def names_role(name: str, role: Role) -> bool:
     words = set()
     for part in parts:
         pieces = [p.lower() for p in re.split(r"_+", _CAMEL.sub("_", part)) if p]
-        # what comes after attention stands beside the next sublayer, or beside attention: both
+        # post_attention_norm may be attention's or the next sublayer's: `attention` tells nothing
         told = [p for i, p in enumerate(pieces) if not i or pieces[i - 1] not in _AFTER]
         words |= {_plain(part), *told}
-    # wq and bq: a bias by itself is called after its role as a weight is
-    for affix in (*_AFFIXES, "b") if role.kind == "bias" else _AFFIXES:
+    # wq and bq: a bias that stands alone takes its role's name as a weight does
+    for affix in (*_AFFIXES, "b") if role.kind is RoleKind.BIAS else _AFFIXES:
         words |= {word.removeprefix(affix) for word in words if word != affix}
         words |= {word.removesuffix(affix) for word in words if word != affix}
     return bool(wanted & words)

@@ -13,23 +13,28 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader.worker.loading import WorkerError
+from grader.worker.protocol import Cause
+
 DEVICE = torch.device("meta")
 _aten = torch.ops.aten
 _COPIES = {_aten._to_copy.default, _aten.copy_.default}
 _INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 
 
-class DeviceMix(RuntimeError):
+class DeviceMix(WorkerError):
     """Tensors of two devices met in one operation."""
 
+    cause = Cause.DEVICE
 
-class Elsewhere(torch.Tensor):
+
+class PretendTensor(torch.Tensor):
     """A tensor that says it is on `meta`; `held` is what it holds."""
 
     held: Tensor
 
     @staticmethod
-    def __new__(cls, values: Tensor) -> "Elsewhere":
+    def __new__(cls, values: Tensor) -> "PretendTensor":
         """Wrap a CPU tensor."""
         made = torch.Tensor._make_wrapper_subclass(
             cls,
@@ -65,7 +70,7 @@ class PretendDevice(TorchDispatchMode):
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     tensors = [*_tensors(args), *_tensors(tuple(kwargs.values()))]
-    here = any(isinstance(t, Elsewhere) for t in tensors)
+    here = any(isinstance(t, PretendTensor) for t in tensors)
     if here and func not in _COPIES:
         _refuse_mixed(func, args, tensors)
     target = kwargs.get("device")
@@ -75,14 +80,14 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     out = func(*_changed(args, _values), **{k: _changed(v, _values) for k, v in kwargs.items()})
     if func is _aten.copy_.default or _is_in_place(func):
         return args[0]
-    return _changed(out, Elsewhere) if here else out
+    return _changed(out, PretendTensor) if here else out
 
 
 def _refuse_mixed(func: Any, args: Any, tensors: list[Tensor]) -> None:
     if func in _INDEXED:
         tensors = [args[0], *(a for a in args[2:] if isinstance(a, Tensor))]
-    strangers = [t for t in tensors if not isinstance(t, Elsewhere) and t.dim() > 0]
-    if strangers and any(isinstance(t, Elsewhere) for t in tensors):
+    strangers = [t for t in tensors if not isinstance(t, PretendTensor) and t.dim() > 0]
+    if strangers and any(isinstance(t, PretendTensor) for t in tensors):
         raise DeviceMix(f"{func.name().split('::')[-1].split('.')[0]} got tensors on two devices")
 
 
@@ -104,7 +109,7 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _values(tensor: Tensor) -> Tensor:
-    return tensor.held if isinstance(tensor, Elsewhere) else tensor
+    return tensor.held if isinstance(tensor, PretendTensor) else tensor
 
 
 def _is_in_place(func: Any) -> bool:
@@ -118,7 +123,7 @@ def move(module: nn.Module) -> None:
         for name, parameter in part._parameters.items():
             if parameter is not None:
                 # not wrapped in nn.Parameter, which imports torch.distributed for a subclass
-                part._parameters[name] = Elsewhere(parameter)  # type: ignore[assignment]
+                part._parameters[name] = PretendTensor(parameter)  # type: ignore[assignment]
         for name, buffer in part._buffers.items():
             if buffer is not None:
-                part._buffers[name] = Elsewhere(buffer)
+                part._buffers[name] = PretendTensor(buffer)

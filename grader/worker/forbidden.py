@@ -1,6 +1,7 @@
 """Watches for functions of torch that an exercise forbids."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
@@ -11,7 +12,7 @@ from grader.worker.loading import in_standin
 class Watch(TorchFunctionMode):
     """Notes which forbidden functions of torch the submission calls; a stand-in may call them."""
 
-    def __init__(self, forbidden: dict[str, Any]) -> None:
+    def __init__(self, forbidden: Mapping[str, Any]) -> None:
         super().__init__()
         self.names: dict[int, list[str]] = {}  # by the function's id
         for name, one in forbidden.items():
@@ -20,7 +21,7 @@ class Watch(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         names = self.names.get(id(func))
-        if names and not in_standin(sys._getframe(1)):
+        if names and not in_standin(sys._getframe(1)):  # noqa: SLF001 - fastest
             self.seen.update(names)
         return func(*args, **(kwargs or {}))
 

@@ -1,4 +1,4 @@
-"""A child's life: read a job, load the submission, make its calls, send each answer.
+"""What a child does: read a job, load the submission, make its calls, send each answer.
 
 Everything that is sent is a claim; whatever the submission does to this process, the parent
 judges only plain bytes.
@@ -8,7 +8,7 @@ import contextlib
 import os
 import random
 import sys
-from typing import Any
+from collections.abc import Sequence
 
 import numpy.random
 import torch
@@ -17,79 +17,84 @@ from safetensors.torch import load
 
 from grader.worker import unset, wire
 from grader.worker.binding import Unbound
-from grader.worker.calls import SEED, Answer, Runner
-from grader.worker.device import DeviceMix
+from grader.worker.calls import SEED, Runner
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
+from grader.worker.protocol import (
+    AnswerClaim,
+    ClaimStatus,
+    GreetingClaim,
+    Job,
+    WorkerCall,
+    to_json,
+)
 
 if sys.platform != "win32":  # which has no such module
     import resource
 
 Tensors = dict[str, torch.Tensor]
-_ROOM = 64 << 20  # bytes: whose work has taken more memory leaves the next job to a fresh process
+_ROOM = 64 << 20  # bytes: a child that has used more memory leaves the next job to a fresh process
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 class Session:
     """A loaded submission that answers calls."""
 
-    def __init__(self, job: dict[str, Any], tensors: Tensors) -> None:
+    def __init__(self, job: Job, calls: Sequence[WorkerCall], tensors: Tensors) -> None:
+        """Run the submission's text; `calls` are those that are known to come."""
         self.job = job
-        units = job["units"]
-        own = [unit for group in [units, *job["own_earlier"].values()] for unit in group]
+        own = [unit for group in [job.units, *job.own_earlier.values()] for unit in group]
         self.labels = frozenset(label for label, _ in own)
-        self.dtype = DTYPES[job["dtype"]]
-        self.limit = job["message_bytes"]
+        self.dtype = DTYPES[job.dtype]
+        self.limit = job.message_characters
         torch.set_default_dtype(self.dtype)
         torch.default_generator.manual_seed(SEED)
         random.seed(SEED)
         numpy.random.seed(SEED)
-        unset.show(text for _, text in own)
-        self.imports = EarlierExercises(job["earlier"], job["own_earlier"])
+        unset.fill_new_memory(text for _, text in own)
+        self.imports = EarlierExercises(job.earlier, job.own_earlier)
         self.imports.install()
-        module = new_module(job["stem"], units[0][0] if units else job["stem"])
-        self.error = run_units(module, units, go_on=job["notebook"])
+        module = new_module(job.stem, job.units[0][0] if job.units else job.stem)
+        self.error = run_units(module, job.units, go_on=job.notebook)
         self.namespace = module.__dict__
-        cast = {name: _cast(value, self.dtype) for name, value in tensors.items()}
+        self.tensors = {name: _cast(value, self.dtype) for name, value in tensors.items()}
         self.runner = Runner(
-            self.namespace, cast, self.dtype, job["answer_bytes"], mixing=job["mixing"]
+            self.namespace, self.tensors, self.dtype, job.answer_bytes, mixing=job.mixing
         )
-        self.runner.announce(job["calls"], job["forbids"])
+        self.runner.announce(calls, job.forbids)
 
-    def greeting(self) -> dict[str, Any]:
+    def add_tensors(self, tensors: Tensors) -> None:
+        """Take more tensors that calls name."""
+        self.tensors.update({name: _cast(value, self.dtype) for name, value in tensors.items()})
+
+    def greeting(self) -> GreetingClaim:
         """Say how loading went, and which names there are."""
         names = [n for n in self.namespace if isinstance(n, str) and not n.startswith("__")]
         error = describe_error(self.error, self.labels, self.limit) if self.error else None
         _flush()
-        return {"loaded": True, "error": error, "names": [n[:80] for n in names[:400]]}
+        return GreetingClaim(True, error, [n[:80] for n in names[:400]])
 
-    def answer(self, call: dict[str, Any]) -> tuple[dict[str, Any], Tensors]:
-        """Make a call and return the header and tensors of its answer."""
-        if not callable(self.namespace.get(call["target"])):
-            return {"call": call["id"], "status": "missing"}, {}
+    def answer(self, call: WorkerCall) -> tuple[AnswerClaim, Tensors]:
+        """Make a call and return what is claimed of it."""
+        if not callable(self.namespace.get(call.target)):
+            return AnswerClaim(call.id, ClaimStatus.MISSING), {}
         try:
-            made: Answer = self.runner.make(call)
+            made = self.runner.make(call)
             _flush()
-            return {"call": call["id"], "status": "ok", "info": made.info}, made.tensors
+            return AnswerClaim(call.id, ClaimStatus.OK, made.info), made.tensors
         except Unbound as unbound:
-            info = {
-                "sought": unbound.sought,
-                "present": unbound.present[:64],
-                "loose": unbound.loose,
-            }
-            return {"call": call["id"], "status": "unbound", "info": info}, {}
+            return AnswerClaim(call.id, ClaimStatus.UNBOUND, unbound.info), {}
         except BaseException as error:  # noqa: BLE001 - the edge where student code runs
             described = describe_error(error, self.labels, self.limit)
             _flush()
-            described["device"] = isinstance(error, DeviceMix)
-            return {"call": call["id"], "status": "raised", "error": described}, {}
+            return AnswerClaim(call.id, ClaimStatus.RAISED, error=described), {}
 
     def close(self) -> None:
-        """Let go of the submission's modules, before another job's come."""
-        self.imports.withdraw(self.job["stem"])
+        """Forget the submission's modules before those of another job are loaded."""
+        self.imports.withdraw(self.job.stem)
 
 
 def _flush() -> None:
-    """Pass on what was printed; the process ends without another chance."""
+    """Pass on what was printed; the process ends without doing so by itself."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -98,37 +103,37 @@ def _flush() -> None:
 def serve(job_fd: int, answer_fd: int) -> None:
     """Read jobs from `job_fd` and answer them on `answer_fd`; single calls may follow a job.
 
-    It ends where a job comes and there may be less memory for it than a fresh process has.
+    It ends when a job comes and there may be less memory left than in a fresh process.
     """
     session: Session | None = None
     enough = _peak() + _ROOM
 
-    def send(header: dict[str, Any], tensors: Tensors) -> None:
+    def send(header: AnswerClaim | GreetingClaim, tensors: Tensors) -> None:
         arrays = {name: value.numpy() for name, value in tensors.items()}  # faster to save
-        wire.write_all(answer_fd, wire.pack(header, save(arrays) if arrays else b""))
+        wire.write_all(answer_fd, wire.pack(to_json(header), save(arrays) if arrays else b""))
 
     while (frame := wire.read_frame(job_fd)) is not None:
-        header, payload = frame
-        tensors = load(payload) if payload else {}
-        if session is not None and "action" in header:
-            more = {name: _cast(value, session.dtype) for name, value in tensors.items()}
-            session.runner.tensors.update(more)
-            send(*session.answer(header))
+        tensors = load(frame.payload) if frame.payload else {}
+        calls = [WorkerCall.from_json(call) for call in frame.header["calls"]]
+        if session is not None and "job" not in frame.header:
+            session.add_tensors(tensors)
+            for call in calls:
+                send(*session.answer(call))
             continue
         if session is not None:
             session.close()
-            session = None  # what it holds makes room
+            session = None  # which frees its memory
             if _peak() > enough:
                 break
-        session = Session(header, tensors)
+        session = Session(Job(**frame.header["job"]), calls, tensors)
         send(session.greeting(), {})
-        for call in header["calls"]:
+        for call in calls:
             send(*session.answer(call))
     os.close(answer_fd)
 
 
 def _peak() -> int:
-    """Return the most bytes of memory that this process has held, 0 where that is not told."""
+    """Return the most bytes of memory that this process has held, 0 where no system tells."""
     if sys.platform == "win32":
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (

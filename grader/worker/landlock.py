@@ -1,8 +1,8 @@
 """Landlock: a process gives up, for good, what it may do with files, TCP, signals and sockets.
 
 Three system calls of Linux (5.13 and later; docs.kernel.org/userspace-api/landlock.html), made by
-ctypes: of the bindings that exist for Python none has found a footing yet, and each is larger than
-this. What a kernel is too old for is left out; `version` says what is there.
+ctypes: the bindings that exist for Python are little used, and each is larger than this module.
+What a kernel is too old for is left out; `version` says what is there.
 """
 
 import ctypes
@@ -76,7 +76,7 @@ def make_ruleset(
 
 
 def restrict(ruleset: int) -> None:
-    """Hold this thread, and all that it begets, to the rules; raises OSError."""
+    """Hold this thread, and all that it starts, to the rules; raises OSError."""
     prctl(_NO_NEW_PRIVILEGES, 1)
     _call(_RESTRICT, ruleset, _QUIET if version() >= 7 else 0)
 

@@ -9,9 +9,11 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
+
+from grader.worker.protocol import Cause, ErrorClaim, FrameClaim, Units
 
 _FUTURE_FLAGS = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
@@ -20,12 +22,14 @@ _PACKAGE = "exercises"
 STANDIN_LABEL = "stand-in "  # begins the label of a stand-in's unit
 _FRAMES = 12  # of a traceback, innermost last
 
-Unit = tuple[str, str]  # label that frames show, source text
+
+class WorkerError(RuntimeError):
+    """What the worker itself finds wrong in a call; its `cause` is claimed with it."""
+
+    cause: Cause
 
 
-def run_units(
-    module: types.ModuleType, units: Sequence[Unit], *, go_on: bool
-) -> BaseException | None:
+def run_units(module: types.ModuleType, units: Units, *, go_on: bool) -> BaseException | None:
     """Run units in the module, in order, and return the first exception.
 
     With `go_on` a failing unit does not stop the later ones, as in a notebook.
@@ -65,13 +69,13 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(
         self,
-        sources: Mapping[str, Sequence[Unit]],
-        own: Mapping[str, Sequence[Unit]] | None = None,
+        sources: Mapping[str, Units],
+        own: Mapping[str, Units] | None = None,
     ) -> None:
         """`sources` maps a file's stem to its units; a stand-in has one.
 
-        Where `own` has other units for a stem, the stand-in's classes are called as these are
-        called, and their other names are there beside.
+        Where `own` has other units for a stem, the stand-in's classes take the arguments that
+        those take, and the other names of those units can be imported too.
         """
         self.sources = dict(sources)
         self.own = {s: units for s, units in (own or {}).items() if units != sources.get(s)}
@@ -84,7 +88,7 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.meta_path.insert(0, self)
 
     def withdraw(self, stem: str) -> None:
-        """Serve no more, and let go of the modules that were, and of the one called `stem`."""
+        """Stop serving; forget the modules that were served and the one called `stem`."""
         sys.meta_path.remove(self)
         for name in (*self.sources, stem):
             for module in (name, f"{_PACKAGE}.{name}"):
@@ -115,10 +119,10 @@ class EarlierExercises(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if error is not None and len(self.sources[stem]) == 1:
             raise error
         if stem in self.own:
-            self._dress(module, self.own[stem])
+            self._adapt(module, self.own[stem])
 
-    def _dress(self, module: types.ModuleType, units: Sequence[Unit]) -> None:
-        """Give a stand-in's module the call signatures and other names of the submission's own.
+    def _adapt(self, module: types.ModuleType, units: Units) -> None:
+        """Give a stand-in's module the signatures and the other names of the submission's own.
 
         The own text runs when something is first asked of it: it may fail, or never end.
         """
@@ -180,19 +184,20 @@ def in_standin(frame: types.FrameType | None) -> bool:
     return False
 
 
-def describe_error(error: BaseException, labels: frozenset[str], limit: int) -> dict[str, Any]:
-    """Return an exception as plain data, with the submission's own frames only.
+def describe_error(error: BaseException, labels: frozenset[str], limit: int) -> ErrorClaim:
+    """Return what is claimed of an exception, with the submission's own frames only.
 
     `limit` caps the text, in characters.
     """
     kind = type(error)
-    return {
-        "type": _plain(kind.__name__)[:200],
-        "bases": [_plain(base.__name__)[:200] for base in kind.__mro__[:8]],
-        "message": _plain(_text_of(error))[:limit],
-        "frames": _frames_of(error, labels),
-        "near": _plain(_near_name(error))[:80],
-    }
+    return ErrorClaim(
+        type=_plain(kind.__name__)[:200],
+        bases=[_plain(base.__name__)[:200] for base in kind.__mro__[:8]],
+        message=_plain(_text_of(error))[:limit],
+        frames=_frames_of(error, labels),
+        near=_plain(_near_name(error))[:80],
+        cause=error.cause if isinstance(error, WorkerError) else Cause.OWN,
+    )
 
 
 def _plain(text: object) -> str:
@@ -232,18 +237,16 @@ def _near_name(error: BaseException) -> str:
         return ""
 
 
-def _frames_of(error: BaseException, labels: frozenset[str]) -> list[dict[str, Any]]:
+def _frames_of(error: BaseException, labels: frozenset[str]) -> list[FrameClaim]:
     frames = []
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename in labels:
-            name = code.co_qualname if sys.version_info >= (3, 11) else code.co_name
-            frames.append(
-                {"label": code.co_filename, "line": trace.tb_lineno, "name": _plain(name)[:200]}
-            )
+            name = _plain(code.co_qualname)[:200]
+            frames.append(FrameClaim(code.co_filename, trace.tb_lineno, name))
         trace = trace.tb_next
     if isinstance(error, SyntaxError) and type(error.filename) is str and error.filename in labels:
         line = error.lineno if type(error.lineno) is int and error.lineno > 0 else 1
-        frames.append({"label": error.filename, "line": line, "name": "<module>"})
+        frames.append(FrameClaim(error.filename, line, "<module>"))
     return frames[-_FRAMES:]

@@ -1,4 +1,4 @@
-"""What a child gives up before a line of a submission runs: the one place for isolation inside.
+"""What a child gives up before a line of a submission runs: all isolation from inside.
 
 At every level: a process group of its own, an empty folder, a bare environment, no descriptor but
 its pipes, limits, and on Linux no privileges. At level `landlock` and above the kernel's walls
@@ -11,10 +11,11 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.worker import landlock, places, seccomp
+from grader.worker.control import Limits
 
 if sys.platform != "win32":  # which has no such module
     import resource
@@ -61,7 +62,7 @@ def become(user: int) -> None:
     os.setresuid(user, user, user)
 
 
-def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rules: Rules) -> None:
+def lock_down(limits: Limits, folder: str, keep: Sequence[int], rules: Rules) -> None:
     """Give up everything but the descriptors `keep`; raises OSError where a wall does not hold.
 
     CPU is in seconds, data in MiB on top of what the warm process already takes.
@@ -81,19 +82,19 @@ def lock_down(limits: Mapping[str, float], folder: str, keep: Sequence[int], rul
         landlock.restrict(rules.ruleset)
         _close_all_but(keep)
         rules.calls.install(os.getpid())
-        _try_the_walls()
+        try_the_walls()
     else:
         _close_all_but(keep)
 
 
-def _set_limits(limits: Mapping[str, float], rules: Rules) -> None:
-    more = int(limits["data_mib"] * 2**20)
+def _set_limits(limits: Limits, rules: Rules) -> None:
+    more = limits.data_mib << 20
     bounds = {
-        resource.RLIMIT_CPU: int(limits["cpu_seconds"]),
+        resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_DATA: rules.data + more,
         resource.RLIMIT_AS: rules.addresses + more + _ADDRESSES,
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: int(limits["open_files"]),
+        resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_STACK: _STACK,
     }
@@ -115,7 +116,7 @@ def _drop_privileges() -> None:
             raise OSError(ctypes.get_errno(), "capabilities could not be given up")
 
 
-def _try_the_walls() -> None:
+def try_the_walls() -> None:
     """Do what must fail; raises OSError where it does not."""
     with contextlib.suppress(PermissionError):
         os.close(os.open("/", os.O_RDONLY))

@@ -17,7 +17,7 @@ def gather() -> None:
 
 
 def _private_memory() -> list[tuple[int, int]]:
-    """Return the heap and every other mapping of memory that no file stands behind."""
+    """Return the heap and every other mapping of memory that no file backs."""
     found = []
     try:
         with open("/proc/self/maps") as maps:

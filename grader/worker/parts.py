@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.worker.binding import Bond, Item, Layout, Role, Unbound, own_items
+from grader.worker.binding import Bond, Unbound, own_items
+from grader.worker.layouts import Form, Item, Layout
+from grader.worker.protocol import Role
 
 Parts = dict[str, list[nn.Module]]  # "exercise5.EncoderLayer" -> its instances
 
@@ -67,7 +69,7 @@ def bind_parts(
         if parameter is None or tuple(parameter.shape) != role.shape:
             raise Unbound([role], items)
         item: Item = names[id(parameter)]
-        layout = Layout("as it is", role.shape, tuple(range(len(role.shape))))
+        layout = Layout(Form.AS_IT_IS, role.shape, tuple(range(len(role.shape))))
         bonds.append(Bond((role,), item, layout))
     return bonds, [part for alike in parts.values() for part in alike]
 
@@ -77,7 +79,7 @@ def _in_order_of_use(module: nn.Module, wanted: Collection[str], run: Callable[[
     found: list[tuple[str, nn.Module]] = []
     named = {label.partition(".")[2]: label for label in wanted}
     for inner in module.modules():
-        # by name alone: whoever copies earlier classes into one file means the same by them
+        # by name alone: a copy of an earlier class in the same file counts too
         labels = [named[kind.__name__] for kind in type(inner).__mro__ if kind.__name__ in named]
         if labels:
             found.append((labels[0], inner))

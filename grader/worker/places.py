@@ -1,4 +1,4 @@
-"""What of the disk Python, torch and what is installed beside them need to be read."""
+"""Which files Python, torch and the other installed packages need to read."""
 
 import os
 import site
@@ -38,8 +38,8 @@ class Apart:
 def but_own_package(paths: Iterable[str]) -> Apart:
     """Leave grader's own package out: an installed one carries a course with its answer key.
 
-    Folders that it lies in are taken apart, whatever they are called here: a library's folder may
-    have two names. A link that lies in one is left out, for it may lead anywhere.
+    Of the folders above it each entry is listed by itself, whatever these folders are called here:
+    a library's folder may have two names. Links in them are left out, for they may lead anywhere.
     """
     own = own_package()
     above = {_identity(str(folder)) for folder in own.parents}
@@ -91,7 +91,7 @@ def interpreter() -> list[str]:
 
 def own_code() -> list[str]:
     """Return the files of grader that a worker imports: none of them knows an answer."""
-    return [str(own_package() / "worker"), str(own_package() / "__init__.py")]
+    return [str(own_package() / name) for name in ("worker", "__init__.py", "version.py")]
 
 
 def _existing(paths: Iterable[str]) -> list[str]:

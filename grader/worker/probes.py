@@ -27,6 +27,6 @@ class GivenSublayer(nn.Module):
         return torch.tanh(x @ self.own + other @ self.mixed)
 
 
-def build_probe(name: str, tensors: dict[str, Tensor]) -> GivenSublayer:
+def build_probe(name: str, own: Tensor, mixed: Tensor) -> GivenSublayer:
     """Return the probe of that name with a case's values."""
-    return GivenSublayer(tensors["own"], tensors["mixed"], mixing=name == "mixing")
+    return GivenSublayer(own, mixed, mixing=name == "mixing")

@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from grader.worker.names import GIVEN
+
 _MOST = 256  # tensors that are kept
 _LARGEST = 1 << 14  # numbers of a tensor that is kept
 
@@ -18,7 +20,7 @@ class Recorder(TorchDispatchMode):
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         """`inputs` count as seen: a step may be one of them, unchanged."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.made = [("input", value.clone()) for value in inputs]
+        self.made = [(GIVEN, value.clone()) for value in inputs]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

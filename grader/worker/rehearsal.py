@@ -3,16 +3,16 @@
 What torch and Python prepare on first use, each child would otherwise prepare anew.
 """
 
-from typing import Any
-
 import torch
 from safetensors.numpy import save
 from torch import Tensor, nn
 
 from grader.worker.calls import Runner
+from grader.worker.protocol import Action, Role, RoleKind, TargetKind, TensorKey, Value, WorkerCall
 
 _TIMES = 8  # Python adapts a function to its arguments after so many calls
 _SIZE = 4
+_ACTIONS = (Action.FORWARD, Action.GRADIENT, Action.DEVICE, Action.TRAIN)
 _SHAPES = {"x": (2, 3, _SIZE), "linear.weight": (_SIZE, _SIZE), "linear.bias": (_SIZE,)}
 
 
@@ -35,11 +35,11 @@ class _Sample(nn.Module):
 
 
 def rehearse() -> None:
-    """Make calls of each usual kind some times over; torch's settings are as before."""
+    """Make calls of each usual kind several times; torch's settings are as before."""
     dtype = torch.get_default_dtype()
     tensors = {name: torch.ones(shape, dtype=torch.float64) for name, shape in _SHAPES.items()}
     tensors["cotangent"] = torch.ones(2, 3, 2 * _SIZE, dtype=torch.float64)
-    calls = [_call(action) for action in ("forward", "gradient", "device", "train")]
+    calls = [_call(action) for action in _ACTIONS]
     for _ in range(_TIMES):
         runner = Runner({"Sample": _Sample}, tensors, torch.float64, 1 << 20)
         runner.announce(calls, [])
@@ -48,26 +48,20 @@ def rehearse() -> None:
     torch.set_default_dtype(dtype)
 
 
-def _call(action: str) -> dict[str, Any]:
-    roles = [
-        {"name": name, "shape": shape, "kind": kind, "aliases": ()}
-        for name, shape, kind in (
-            ("linear.weight", _SHAPES["linear.weight"], "linear"),
-            ("linear.bias", _SHAPES["linear.bias"], "bias"),
-        )
-    ]
-    return {
-        "action": action,
-        "target": "Sample",
-        "kind": "module",
-        "construct": [{"value": _SIZE}],
-        "options": {},
-        "inputs": [{"tensor": "x"}],
-        "outputs": ["output"],
-        "roles": roles,
-        "parameters": {role["name"]: role["name"] for role in roles},
-        "cotangents": ["cotangent"],
-        "strided": False,
-        "watch": False,
-        "extra": {"repeats": 2},
-    }
+def _call(action: Action) -> WorkerCall:
+    kinds = {"linear.weight": RoleKind.LINEAR, "linear.bias": RoleKind.BIAS}
+    roles = [Role(name, _SHAPES[name], kind) for name, kind in kinds.items()]
+    return WorkerCall(
+        id="",
+        target="Sample",
+        kind=TargetKind.MODULE,
+        action=action,
+        construct=[Value(_SIZE)],
+        options={},
+        inputs=[TensorKey("x")],
+        outputs=["output"],
+        roles=roles,
+        parameters={role.name: role.name for role in roles},
+        cotangents=["cotangent"],
+        repeats=2,
+    )

@@ -32,7 +32,7 @@ _UNKNOWN = 0x00050000 | errno.ENOSYS
 _THREAD = 0x10000
 _THREAD_FLAGS = 0x7D0F00
 _SHARED_ANONYMOUS = 0x21  # mmap: RLIMIT_DATA does not count it
-_UNCOUNTED = 0x100 | 0x40000  # mmap: MAP_GROWSDOWN, MAP_HUGETLB: nor these
+_UNCOUNTED = 0x100 | 0x40000  # mmap: MAP_GROWSDOWN, MAP_HUGETLB: not counted either
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # duplicate, flags; no locks, leases, owners or sizes
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # a terminal's state and size, bytes ready
 _PRCTL = (3, 15, 16, 0x53564D41)  # dumpable?, names of threads and of memory
@@ -57,7 +57,7 @@ _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     # memory
     "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "madvise": (28, 233),
     "brk": (12, 214), "membarrier": (324, 283),
-    # one's own signals, threads and time
+    # the process's own signals, threads and time
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
     "rt_sigpending": (127, 136), "rt_sigsuspend": (130, 133), "rt_sigtimedwait": (128, 137),
     "sigaltstack": (131, 132), "pause": (34, None), "alarm": (37, None),
@@ -69,7 +69,7 @@ _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     "sched_get_priority_min": (147, 126), "clock_gettime": (228, 113), "clock_getres": (229, 114),
     "clock_nanosleep": (230, 115), "nanosleep": (35, 101), "gettimeofday": (96, 169),
     "time": (201, None), "times": (100, 153), "wait4": (61, 260), "waitid": (247, 95),
-    # what one is
+    # the process's own numbers
     "getpid": (39, 172), "gettid": (186, 178), "getppid": (110, 173), "getuid": (102, 174),
     "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "getgroups": (115, 158),
     "getresuid": (118, 148), "getresgid": (120, 150), "getpgrp": (111, None),
@@ -137,7 +137,7 @@ class Filter:
         return Filter(make_filter(_ANY_PROCESS))
 
     def install(self, pid: int) -> None:
-        """Hold this thread of process `pid`, and all that it begets, to it; raises OSError."""
+        """Hold this thread of process `pid`, and all that it starts, to it; raises OSError."""
         program = self.program.replace(_operand(_ANY_PROCESS), _operand(pid))
         prctl(_NO_NEW_PRIVILEGES, 1)
         filled = _Program(len(program) // 8, program)
@@ -161,7 +161,7 @@ def _bodies(pid: int) -> Mapping[str, list[Instruction]]:
             _return(_ALLOW),
             _return(_REFUSE),
         ],
-        "clone3": [_return(_UNKNOWN)],  # its flags are out of sight; glibc then takes clone
+        "clone3": [_return(_UNKNOWN)],  # a filter cannot read its flags; glibc then takes clone
         "mmap": [
             _argument(3),
             _jump_any(_UNCOUNTED, 3, 0),

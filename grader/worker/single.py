@@ -4,7 +4,6 @@ Standard input brings the job, standard output takes the answers, and what the s
 goes to standard error.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -12,12 +11,12 @@ import traceback
 
 import torch
 
-from grader.worker import harness, wire
+from grader.worker import control, harness, wire
 from grader.worker.lockdown import Rules, lock_down
 
 
 def main() -> None:
-    """Lock down, say so in a first frame, and serve one job; limits are the one argument."""
+    """Lock down, say so in a first frame, and serve one job; a `Start` is the one argument."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     job, answers = os.dup(0), os.dup(1)
@@ -34,17 +33,23 @@ def main() -> None:
         folder = tempfile.mkdtemp(prefix="grade-")
         rules = Rules.prepare("process", folder)
         try:
-            lock_down(json.loads(sys.argv[1]), folder, (job, answers), rules)
+            request = control.parse(sys.argv[1].encode())
+            assert isinstance(request, control.Start)  # noqa: S101 - nothing else is sent
+            lock_down(request.limits, folder, (job, answers), rules)
         except BaseException as error:
-            wire.write_all(answers, wire.pack({"refused": str(error)[:400] or "?"}))
+            _tell(answers, control.Refused(str(error)[:400] or "?"))
             raise
-        wire.write_all(answers, wire.pack({"locked": folder}))
+        _tell(answers, control.Started(os.getpid(), folder))
         harness.serve(job, answers)
         status = 0
     except BaseException:  # noqa: BLE001 - the process ends here in any case
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _tell(answers: int, message: control.Message) -> None:
+    wire.write_all(answers, wire.pack(control.pack(message).decode()))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def kill_swarms(pids: Iterable[int]) -> None:
     """Kill each of some children that has more threads than any honest one."""
     for pid in pids:
         with contextlib.suppress(OSError):
-            # a folder's count of links is that of its folders, one a thread, and two
+            # the folder has a folder a thread, and its count of links is two more
             if os.stat(f"/proc/{pid}/task").st_nlink - 2 > _MOST_THREADS:
                 os.kill(pid, signal.SIGKILL)
 

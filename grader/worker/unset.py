@@ -14,7 +14,7 @@ _FILL = 0x80  # bytes of 0x7f make 1.4e306, which nobody takes for a result
 _UNSET = re.compile(r"empty|Tensor\(|\bnew\(|ndarray|resize_")
 
 
-def show(texts: Iterable[str]) -> None:
+def fill_new_memory(texts: Iterable[str]) -> None:
     """Fill new memory from now on if one of the texts may read what it has not set."""
     # not for all: it is a write to every page that a child would have shared
     if any(map(_UNSET.search, texts)):

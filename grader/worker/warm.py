@@ -1,13 +1,11 @@
 """The warm process: loads torch once, forks a child for each job, and ends children.
 
-It holds no key, no reference and no submission. Its parent speaks to it over one socket:
-{"start": limits} with three descriptors (job, answers, output) begets a child, which is locked down
-before the parent is told of it; {"end": pid} kills the child's group and tells how it died.
+It holds no key, no reference and no submission. Its parent speaks to it over one socket, in the
+messages of `control`; a child is locked down before the parent is told of it.
 """
 
 import contextlib
 import gc
-import json
 import os
 import select
 import shutil
@@ -17,26 +15,26 @@ import sys
 import tempfile
 import time
 import traceback
-from typing import Any
 
 import torch
 
-from grader.worker import harness, pages, rehearsal, strays
+from grader.worker import control, harness, pages, rehearsal, strays
+from grader.worker.control import Death, End, Limits, Ready, Refused, Start, Started
 from grader.worker.lockdown import Rules, become, lock_down
 
 _MESSAGE = 1 << 16
 _GRACE = 0.5  # seconds that a child whose answers ended may take to be gone by itself
 _LOOK = 0.1  # seconds between two looks at a child's threads
 _LOCKED = b"locked"
-_MANY = 16  # children from which on it pays to prepare for many, some 150 ms
+_MANY = 16  # from so many children on it pays to prepare, which takes some 150 ms
 _SELDOM = (20_000, 20, 100)  # objects between two collections: a child's life is short
 
 
 class Warm:
     """The children of one warm process."""
 
-    def __init__(self, control: socket.socket, level: str) -> None:
-        self.control = control
+    def __init__(self, talk: socket.socket, level: str) -> None:
+        self.socket = talk
         self.home = tempfile.mkdtemp(prefix="grade-")
         self.rules = Rules.prepare(level, self.home)
         self.folders: dict[int, str] = {}  # by child
@@ -45,17 +43,16 @@ class Warm:
     def serve(self) -> None:
         """Answer requests until the parent is gone."""
         while True:
-            while not select.select([self.control], [], [], _LOOK if self.folders else None)[0]:
+            while not select.select([self.socket], [], [], _LOOK if self.folders else None)[0]:
                 strays.kill_swarms(self.folders)
-            message, descriptors, _, _ = socket.recv_fds(self.control, _MESSAGE, 3)
+            message, descriptors, _, _ = socket.recv_fds(self.socket, _MESSAGE, 3)
             if not message:
                 break
-            request = json.loads(message)
-            if "start" in request:
-                reply = self._start(request["start"], descriptors)
-            else:
-                reply = self._end(request["end"], grace=request["grace"])
-            self.control.send(json.dumps(reply).encode())
+            match control.parse(message):
+                case Start(limits):
+                    self.socket.send(control.pack(self._start(limits, descriptors)))
+                case End(pid, grace):
+                    self.socket.send(control.pack(self._end(pid, grace=grace)))
 
     def close(self) -> None:
         """End every child, and leave nothing behind."""
@@ -63,7 +60,7 @@ class Warm:
             self._end(pid, grace=False)
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def _start(self, limits: dict[str, float], descriptors: list[int]) -> dict[str, Any]:
+    def _start(self, limits: Limits, descriptors: list[int]) -> Started | Refused:
         self.begun += 1
         if self.begun == _MANY:
             rehearsal.rehearse()
@@ -75,7 +72,7 @@ class Warm:
         pid = os.fork()
         if not pid:
             os.close(told)
-            self._live(limits, folder, descriptors, telling)
+            self._run_child(limits, folder, descriptors, telling)
         for descriptor in (*descriptors, telling):
             os.close(descriptor)
         self.folders[pid] = folder
@@ -84,17 +81,15 @@ class Warm:
             word += part
         os.close(told)
         if word == _LOCKED:
-            return {"started": pid}
+            return Started(pid)
         self._end(pid, grace=True)
-        return {"refused": word.decode(errors="replace") or "it died"}
+        return Refused(word.decode(errors="replace") or "it died")
 
-    def _live(
-        self, limits: dict[str, float], folder: str, descriptors: list[int], telling: int
-    ) -> None:
-        """Be a child, to its end."""
+    def _run_child(self, limits: Limits, folder: str, descriptors: list[int], telling: int) -> None:
+        """Run as a child, and end the process."""
         status = 1
         try:
-            self.control.close()
+            self.socket.close()
             job, answers, output = descriptors
             null = os.open(os.devnull, os.O_RDONLY)
             for source, standard in ((null, 0), (output, 1), (output, 2)):
@@ -113,7 +108,7 @@ class Warm:
         finally:
             os._exit(status)
 
-    def _end(self, pid: int, *, grace: bool) -> dict[str, Any]:
+    def _end(self, pid: int, *, grace: bool) -> Death:
         """Kill the child's group, and return the signal that it died of (0 for none)."""
         deadline = time.monotonic() + _GRACE if grace else 0.0
         done, status, usage = os.wait4(pid, os.WNOHANG)
@@ -130,13 +125,12 @@ class Warm:
         if folder != self.home:
             shutil.rmtree(folder, ignore_errors=True)
             strays.kill_orphans(self.folders)
-        return {
-            "ended": pid,
-            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
-            "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-            "cpu": usage.ru_utime + usage.ru_stime,
-            "peak_kib": usage.ru_maxrss,
-        }
+        return Death(
+            signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+            exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            cpu=usage.ru_utime + usage.ru_stime,
+            peak_kib=usage.ru_maxrss,
+        )
 
 
 def _freeze() -> None:
@@ -150,24 +144,24 @@ def main() -> None:
 
     Arguments: the level, and the user to become, "" for none.
     """
-    control = socket.socket(fileno=os.dup(0))
+    talk = socket.socket(fileno=os.dup(0))
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     strays.adopt_orphans()
     _, level, user = sys.argv
     if user:
         become(int(user))
-    warm = Warm(control, level)
+    warm = Warm(talk, level)
     _freeze()
     gc.set_threshold(*_SELDOM)
-    control.send(b'{"ready": true}')
+    talk.send(control.pack(Ready()))
     try:
         warm.serve()
     except BaseException:  # noqa: BLE001 - the parent reads its last line
         traceback.print_exc()
     finally:
         warm.close()
-        os._exit(0)  # taking torch apart in order takes long, and nobody waits for it
+        os._exit(0)  # an orderly end of torch takes long, and nobody needs it
 
 
 if __name__ == "__main__":

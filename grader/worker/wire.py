@@ -8,7 +8,7 @@ Only plain data crosses; the reader checks both lengths against its caps before 
 import json
 import os
 import struct
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 PREFIX = struct.Struct("<II")
@@ -18,12 +18,17 @@ class Violation(Exception):
     """The other side sent what no honest harness sends."""
 
 
-def pack(header: dict[str, Any], payload: bytes = b"", calls: Sequence[str] | None = None) -> bytes:
-    """Return one frame; `calls`, each JSON already, join the header as a list."""
-    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
-    if calls is not None:
-        text = f'{text[:-1]},"calls":[{",".join(calls)}]}}'
-    data = text.encode()
+@dataclass(frozen=True)
+class Frame:
+    """What was sent at once."""
+
+    header: dict[str, Any]  # JSON that nobody has checked
+    payload: bytes
+
+
+def pack(header: str, payload: bytes = b"") -> bytes:
+    """Return one frame; `header` is JSON."""
+    data = header.encode()
     return PREFIX.pack(len(data), len(payload)) + data + payload
 
 
@@ -38,13 +43,14 @@ def parse_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def read_frame(fd: int) -> tuple[dict[str, Any], bytes] | None:
+def read_frame(fd: int) -> Frame | None:
     """Read one frame from a trusted writer, blocking; None where the stream ended."""
     prefix = _read_exactly(fd, PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
     header_length, payload_length = PREFIX.unpack(prefix)
-    return parse_header(_read_exactly(fd, header_length)), _read_exactly(fd, payload_length)
+    header = parse_header(_read_exactly(fd, header_length))
+    return Frame(header, _read_exactly(fd, payload_length))
 
 
 def write_all(fd: int, data: bytes) -> None:

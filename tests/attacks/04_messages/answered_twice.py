@@ -8,8 +8,8 @@ import sys
 def calls():
     frame = sys._getframe()
     while frame is not None:
-        if "call" in frame.f_locals and isinstance(frame.f_locals["call"], dict):
-            yield frame.f_locals["call"]["id"]
+        if hasattr(frame.f_locals.get("call"), "action"):
+            yield frame.f_locals["call"].id
         frame = frame.f_back
 
 

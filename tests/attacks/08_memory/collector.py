@@ -2,7 +2,7 @@
 import gc
 import sys
 
-SECRET = ("grader.key", "grader.compare", "grader.course", "grader.plan", "grader.grading")
+SECRET = ("grader.key", "grader.compare", "grader.course", "grader.plan", "grader.grading", "grader.records", "grader.handin")
 for name in list(sys.modules):
     if name.startswith(SECRET):
         print("OUCH", name, flush=True)

@@ -1,0 +1,237 @@
+"""Lays a report beside the truth: what it says that is not so, and what it leaves unsaid."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from grader.audit.compose.material import Composition
+from grader.audit.compose.oracle import Oracle, Truth
+from grader.course.models import Target
+from grader.grading.trace import Trace
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status
+from grader.student.hints import Advice
+
+_MOST_IDLE = 0.15  # of a target's points, for code that does not do the work
+_LEAST_RIGHT = 0.7  # of a target's points, for values that are right where no option is given
+_USES = re.compile(r"`(\w+)` uses `(\w+)`, which is not right yet")
+_NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
+_STEP = re.compile(r"(\w+) ([✓✗])")
+_EQUALS = "Your output equals"
+_PARTLY = "Where your output is wrong"
+_UP_TO_THERE = "Everything up to there is right"
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """Something in a report that is not as it must be."""
+
+    kind: str  # a few words, the same for all faults of one kind
+    target: str
+    words: str  # what the report says or does
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The planted bugs of one target that act, and those of them that were named."""
+
+    target: str
+    acting: frozenset[str]
+    named: frozenset[str]
+    beside: tuple[str, ...]  # deviations, by kind
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one report came to."""
+
+    faults: tuple[Fault, ...]
+    namings: tuple[Naming, ...]
+    kept: tuple[float, ...]  # shares of the points of targets where deviations act, and no bug
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a learner is told of one exercise."""
+
+    result: ExerciseResult
+    traces: Mapping[str, Trace]  # by target
+    advice: Advice | None
+
+
+def judge_report(oracle: Oracle, made: Composition, report: Report) -> Verdict:
+    """Return the verdict on the report of one composition."""
+    faults = set(_of_advice(report))
+    namings, kept = [], []
+    idle = {plant.target for plant in made.of("idle")}
+    for target in oracle.exercise.targets:
+        if idle and target.name not in idle:
+            continue  # it may use what does not do its work
+        judge = _judge_of(oracle, made, target, report)
+        if idle:
+            faults.update(judge.of_idle_code())
+            continue
+        faults.update(judge.faults())
+        if judge.truth.acting:
+            namings.append(judge.naming())
+        elif judge.truth.deviations:
+            kept.append(judge.share)
+    return Verdict(tuple(sorted(faults)), tuple(namings), tuple(kept))
+
+
+def _judge_of(oracle: Oracle, made: Composition, target: Target, report: Report) -> "_Judge":
+    return _Judge(
+        oracle,
+        made,
+        target,
+        oracle.truth(made, target.name),
+        [check for check in report.result.checks if check.target == target.name],
+        next((d for d in report.result.diagnoses if d.target == target.name), None),
+        report.traces.get(target.name),
+    )
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """One target of one report."""
+
+    oracle: Oracle
+    made: Composition
+    target: Target
+    truth: Truth
+    checks: Sequence[CheckResult]
+    found: Diagnosis | None
+    trace: Trace | None
+
+    @property
+    def share(self) -> float:
+        """How much of the target's points it got, from 0 to 1."""
+        return sum(c.score for c in self.checks) / (sum(c.max_score for c in self.checks) or 1.0)
+
+    @property
+    def said(self) -> str:
+        """The diagnosis' sentence."""
+        return self.found.evidence if self.found else ""
+
+    def of_idle_code(self) -> Iterator[Fault]:
+        """Whether code that does not do the work earns points for it."""
+        if self.share >= _MOST_IDLE:
+            plant = next(p for p in self.made.of("idle") if p.target == self.target.name)
+            yield self._fault("idle code earns points", f"{plant.id}: {self.share:.0%}")
+
+    def faults(self) -> Iterator[Fault]:
+        """Go through all that is not as it must be."""
+        for check in self.checks:
+            if check.status is Status.ERROR:
+                yield self._fault("the grader's own fault", f"{check.id}: {check.message}")
+        if not self.truth.acting:
+            yield from self._of_points()
+        if self.found is not None:
+            yield from self._of_names(self.found)
+            yield from self._of_words(self.found)
+        yield from self._of_steps()
+        for check in self.checks:
+            yield from self._of_check(check)
+
+    def naming(self) -> Naming:
+        """Return which of the acting bugs are named, by their own name or an equal one."""
+        acting = self.truth.acting
+        names = self.found.bugs if self.found else ()
+        named = {name for name in names if name in acting}
+        for name in names:
+            if named != acting and name not in acting:
+                named |= acting & self.oracle.stands_for(self.made, self.target.name, name)
+        if names and named != acting and self.oracle.equals(self.made, self.target.name, names):
+            named = set(acting)
+        kinds = tuple(self.oracle.material.change(p).kind for p in self.truth.deviations)
+        return Naming(self.target.name, acting, frozenset(named), tuple(sorted(kinds)))
+
+    # ---- points -----------------------------------------------------------------------------
+
+    def _of_points(self) -> Iterator[Fault]:
+        changes = [self.oracle.material.change(plant) for plant in self.truth.deviations]
+        allowed = [cost for change in changes for cost in change.costs]
+        allowed += [c for o in self.oracle.material.options(self.made) for c in o.loses]
+        kind = "a deviation costs more than its own" if changes else "right code loses points"
+        for check in self.checks:
+            part = check.id.in_target
+            lost = check.score < check.max_score
+            if lost and not any(fnmatchcase(part, pattern) for pattern in allowed):
+                yield self._fault(kind, f"{part}: {check.message}")
+                break
+        if self.truth.right and self.share < _LEAST_RIGHT:
+            yield self._fault("right values keep too little", f"{self.share:.0%}")
+
+    # ---- names ------------------------------------------------------------------------------
+
+    def _of_names(self, found: Diagnosis) -> Iterator[Fault]:
+        name, partly = self.target.name, _PARTLY in found.evidence
+        false = [
+            bug
+            for bug in found.bugs
+            if bug not in self.truth.names and not self.oracle.stands_for(self.made, name, bug)
+        ]
+        if not false or self.oracle.equals(self.made, name, found.bugs, partly=partly):
+            return
+        apart = [b for b in false if not self.oracle.equals(self.made, name, [b], partly=partly)]
+        if apart:
+            said = f"{', '.join(apart)}: {found.evidence}"
+            yield self._fault("a name that is not so", said)
+
+    # ---- steps ------------------------------------------------------------------------------
+
+    def _of_steps(self) -> Iterator[Fault]:
+        marks = dict(_STEP.findall(self.said))
+        wrong = self.truth.wrong_steps
+        if false := sorted(wrong & {name for name, mark in marks.items() if mark == "✓"}):
+            yield self._fault("check: a step is ✓ that is wrong", f"{false[0]}: {self.said}")
+        if self.trace is None:
+            return
+        shown = {step.name: "✓" if step.found else "✗" for step in self.trace.steps}
+        if false := sorted(wrong & {name for name, mark in shown.items() if mark == "✓"}):
+            yield self._fault("explain: a step is ✓ that is wrong", ", ".join(false))
+        if apart := sorted(name for name, mark in marks.items() if shown.get(name, mark) != mark):
+            yield self._fault("explain and check disagree", f"{apart[0]}: {self.said}")
+
+    # ---- words ------------------------------------------------------------------------------
+
+    def _of_words(self, found: Diagnosis) -> Iterator[Fault]:
+        names = self.target.step_names
+        if _UP_TO_THERE in found.hint and found.step in names:
+            before = names[: names.index(found.step)]
+            if false := [name for name in before if name in self.truth.wrong_steps]:
+                said = f"{false[0]}: {found.evidence}"
+                yield self._fault("'everything up to there is right' is not so", said)
+        outputs = self.oracle.gives_outputs(self.made, self.target.name)
+        if _EQUALS in found.evidence and not outputs:
+            yield self._fault("'equals' of code without an output", found.evidence)
+
+    def _of_check(self, check: CheckResult) -> Iterator[Fault]:
+        told = f"{check.message}. {check.next_step}"
+        uses = _USES.search(told)
+        if uses and uses[2] not in self.truth.calls & self.truth.planted:
+            yield self._fault("'uses ...: start there' is not so", uses[0])
+        if (cut := _NO_GRADIENT.search(told)) and cut[1] in self.truth.reached:
+            yield self._fault("'no gradient reaches' is not so", cut[0])
+
+    def _fault(self, kind: str, words: str) -> Fault:
+        return Fault(kind, self.target.name, words)
+
+
+def _of_advice(report: Report) -> Iterator[Fault]:
+    """Whether hint speaks of the first target that is not right, and says what check says."""
+    failed = [c.target for c in report.result.checks if c.status is not Status.PASSED]
+    advice = report.advice
+    if advice is None or not failed:
+        if failed or advice is not None:
+            target = advice.target if advice else failed[0]
+            yield Fault("hint and check disagree", target, "one finds fault, and one does not")
+        return
+    if not advice.hints:
+        yield Fault("hint is empty", advice.target, advice.topic)
+    if advice.target != failed[0]:
+        yield Fault("hint and check disagree", advice.target, f"check begins at {failed[0]}")
+    found = next((d for d in report.result.diagnoses if d.target == advice.target), None)
+    if found and advice.finding != found.evidence:
+        said = f"{advice.finding} / {found.evidence}"
+        yield Fault("hint and check disagree", advice.target, said)

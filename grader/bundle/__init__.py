@@ -1,0 +1,1 @@
+"""The course as students get it: made of a whole course, and searched for leaks."""

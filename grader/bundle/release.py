@@ -1,0 +1,197 @@
+"""Makes the bundle that students get: stubs, notebooks, the public course and its answer key.
+
+Needs the solutions, and jupytext for the notebooks (the extra `instructor`).
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.bundle.leaks import Secrets, find_leaks
+from grader.course.derive import read_stub
+from grader.course.load import COURSE_FILE, CourseFolder
+from grader.course.models import Exercise
+from grader.course.shipped import (
+    FORMAT_VERSION,
+    KEY_FOLDER,
+    MANIFEST,
+    STANDINS,
+    BundleManifest,
+    content_sum,
+    read_standins,
+    seal,
+    stub_name,
+)
+from grader.errors import CourseError, UsageError
+from grader.files import write_files, zipped
+from grader.key.cache import Keys, load_keys
+from grader.key.store import PAIRS, write_key
+from grader.records.calls import PUBLIC
+from grader.records.key import AnswerKey
+from grader.version import VERSION
+
+_SCHEMA = "# yaml-language-server:"  # names a file that only the grader's own tree has
+_COMMANDS = (
+    ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
+    ("grade hint {}", "hints, from gentle to plain"),
+    ("grade explain {}", "the shapes in your own run beside the expected ones"),
+    ("grade list", "how far you are"),
+    ("grade reset {}", "start an exercise again; your file is kept"),
+    ("grade pack", "the zip to hand in"),
+)
+_README = """\
+# {title}
+
+{count} exercises, {points:g} points. Each file in `exercises/` is a lesson with gaps: read it,
+replace each `raise NotImplementedError` by your code, and check your work as often as you like.
+
+{commands}
+
+If you would rather work in notebooks, begin with `grade start my-folder --notebooks`, or move those
+of an unpacked bundle's `notebooks/` to `exercises/`. The folder `key/` is for the grader: leave it
+as it is. If a file in it is missing, `grade start . --renew` in this folder restores it, and does
+not change your work.
+"""
+
+
+def make_bundle(
+    folder: CourseFolder,
+    *,
+    pairs_of: Collection[str] | None = None,
+    on_built: Callable[[str], None] = lambda _: None,
+) -> dict[str, bytes]:
+    """Return the content of each file of a course's bundle, by its path.
+
+    `pairs_of` limits the exercises whose pairs of bugs are told, which take long to build.
+    Raises CourseError where a solution or known bug would be in it.
+    """
+    course = folder.course
+    ids = [exercise.id for exercise in course.exercises]
+    if not folder.solutions.is_dir():
+        raise CourseError(f"{folder.root} has no solutions/: a bundle is made from a whole course")
+    keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
+    files = {COURSE_FILE: _public_course(folder), "README.md": _readme(folder).encode()}
+    for exercise in course.exercises:
+        files |= _stubs(folder, exercise)
+    files[STANDINS] = seal(read_standins(folder))
+    files |= _key_files(keys, ids if pairs_of is None else pairs_of, on_built)
+    if leaks := find_leaks(files, Secrets.of(folder)):
+        raise CourseError(f"{leaks[0].file} would give away a solution's line: {leaks[0].line}")
+    sums = {name: content_sum(name, data) for name, data in sorted(files.items())}
+    checked = {n: s for n, s in sums.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")}
+    manifest = BundleManifest(
+        format_version=FORMAT_VERSION,
+        course=course.title,
+        grader=VERSION,
+        key=keys.digest,
+        files=checked,
+    )
+    files[MANIFEST] = (manifest.model_dump_json(indent=1) + "\n").encode()
+    return files
+
+
+def _public_course(folder: CourseFolder) -> bytes:
+    """course.yml without the line for editors; all else of it is the student's to read."""
+    text = (folder.root / COURSE_FILE).read_text(encoding="utf-8")
+    return "".join(
+        line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA)
+    ).encode()
+
+
+def _readme(folder: CourseFolder) -> str:
+    exercises = folder.course.exercises
+    lines = [f"- `{command.format(exercises[0].id)}`: {what}" for command, what in _COMMANDS]
+    return _README.format(
+        title=folder.course.title,
+        count=len(exercises),
+        points=sum(exercise.points for exercise in exercises),
+        commands="\n".join(lines),
+    )
+
+
+def _stubs(folder: CourseFolder, exercise: Exercise) -> dict[str, bytes]:
+    stub = read_stub(folder.solutions / exercise.file)
+    notebook = stub_notebook(stub, exercise.id).encode()
+    return {
+        f"exercises/{exercise.file}": stub.encode(),
+        stub_name(exercise.stem, notebook=False): stub.encode(),
+        f"notebooks/{exercise.stem}.ipynb": notebook,
+        stub_name(exercise.stem, notebook=True): notebook,
+    }
+
+
+def stub_notebook(stub: str, exercise: str) -> str:
+    """Return a stub as a notebook's text, with a cell that checks it; raises UsageError."""
+    try:
+        import jupytext
+    except ImportError:
+        raise UsageError(
+            "notebooks are made with jupytext: pip install 'grader[instructor]'"
+        ) from None
+    cells = [(c.cell_type, c.source) for c in jupytext.reads(stub, fmt="py:percent").cells]
+    lesson, *rest = cells
+    check = f'from grader import check\n\ncheck("{exercise}")'
+    cells = [lesson, ("code", "%load_ext grader"), *rest, ("code", check)]
+    document = {
+        "cells": [_cell(number, kind, text) for number, (kind, text) in enumerate(cells, 1)],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cell(number: int, kind: str, text: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
+    cell["source"] = text.splitlines(keepends=True)
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+
+
+def _key_files(
+    keys: Keys, pairs_of: Collection[str], on_built: Callable[[str], None]
+) -> dict[str, bytes]:
+    """The files of each exercise's key, as they are read back from a student's folder."""
+    with tempfile.TemporaryDirectory(prefix="grade-release-") as scratch:
+        for key in keys.keys.values():
+            write_key(Path(scratch), _without_words(key))
+        files = {f"{KEY_FOLDER}/{p.name}": p.read_bytes() for p in sorted(Path(scratch).iterdir())}
+    for exercise in pairs_of:
+        keys.pairs(exercise)
+        on_built(exercise)
+        name = f"{exercise}.{PUBLIC}.{PAIRS}"
+        try:
+            files[f"{KEY_FOLDER}/{name}"] = (keys.place / name).read_bytes()
+        except OSError as error:
+            raise CourseError(f"the pairs of {exercise} cannot be read: {error.strerror}") from None
+    return files
+
+
+def _without_words(key: AnswerKey) -> AnswerKey:
+    """The key without the texts of the reference's own exceptions, which are its source."""
+    answers = {}
+    for call_id, answer in key.answers.items():
+        error = answer.error and answer.error.model_copy(update={"message": "", "frames": []})
+        answers[call_id] = replace(answer, error=error)
+    return replace(key, answers=answers)
+
+
+def write_bundle(files: Mapping[str, bytes], into: Path) -> None:
+    """Write a bundle as a zip, or as a folder that is not there yet; raises UsageError."""
+    try:
+        if into.suffix == ".zip":
+            into.parent.mkdir(parents=True, exist_ok=True)
+            into.write_bytes(zipped(files))
+            return
+        if into.exists() and (not into.is_dir() or any(into.iterdir())):
+            raise UsageError(
+                f"{into} is there already: name a new folder, or a file ending in .zip"
+            )
+        write_files(into, files)
+    except OSError as error:
+        raise UsageError(f"{into} cannot be written: {error.strerror}") from None

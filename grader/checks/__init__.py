@@ -1,0 +1,1 @@
+"""All checks of a target: planned, judged and listed."""

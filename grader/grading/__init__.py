@@ -1,0 +1,1 @@
+"""One submission from text to result: the way of a submission, top-down."""

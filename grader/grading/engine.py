@@ -1,0 +1,98 @@
+"""A course ready to grade: its keys on one split, its stand-ins and a warm process."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise
+from grader.execute.launch import WarmProcess
+from grader.execute.session import SharedChild
+from grader.grading.exercise import Run, Standins, run_exercise
+from grader.handin.read import Submission
+from grader.key.cache import Keys, load_keys
+from grader.key.secret import split_and_secret
+from grader.records.results import Document, ExerciseResult
+from grader.version import VERSION
+
+ENGINE = f"grader {VERSION}"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What grading needs beside a submission; one engine serves any number of them in turn."""
+
+    folder: CourseFolder
+    keys: Keys
+    standins: Standins
+    warm: WarmProcess
+
+    def run(
+        self,
+        exercise: Exercise,
+        submission: Submission,
+        *,
+        quick: bool = False,
+        kept: SharedChild | None = None,
+    ) -> Run:
+        """Grade one exercise, and keep the answers behind the result.
+
+        `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
+        `kept` is for those who go on with other exercises of the same submission.
+        """
+        pairs = partial(self.keys.pairs, exercise.id)
+        key = self.keys.keys[exercise.id]
+        return run_exercise(
+            self.folder,
+            exercise,
+            key,
+            self.standins,
+            submission,
+            self.warm,
+            pairs,
+            kept,
+            quick=quick,
+        )
+
+    def runs(
+        self, exercises: Iterable[Exercise], submission: Submission, *, quick: bool = False
+    ) -> Iterator[Run]:
+        """Grade some exercises of one submission, one after the other; see `run`."""
+        with SharedChild() as kept:
+            for exercise in exercises:
+                yield self.run(exercise, submission, quick=quick, kept=kept)
+
+    def document(
+        self,
+        exercises: Sequence[Exercise],
+        submission: Submission,
+        on_graded: Callable[[str], None] = lambda _: None,
+    ) -> Document:
+        """Grade some exercises of one submission; `on_graded` hears each that is done."""
+        results = []
+        for run in self.runs(exercises, submission):
+            results.append(run.result)
+            on_graded(run.result.exercise)
+        return self.sum_up(results)
+
+    def sum_up(self, results: Sequence[ExerciseResult]) -> Document:
+        """Return the document of some results."""
+        return Document(self.folder.course.title, ENGINE, self.keys.digest, tuple(results))
+
+
+def open_engine(
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    warm: WarmProcess,
+    *,
+    hidden: bool = False,
+    on_built: Callable[[str], None] = lambda _: None,
+) -> Engine:
+    """Return an engine for some exercises of a course, on the public or the hidden split.
+
+    `on_built` hears each exercise whose key had to be built. Raises GraderError.
+    """
+    ids = [e.id for e in exercises]
+    split, secret = split_and_secret(folder, hidden=hidden)
+    keys = load_keys(folder, ids, split, secret=secret, on_built=on_built)
+    return Engine(folder, keys, Standins.of(folder), warm)

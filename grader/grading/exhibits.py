@@ -1,0 +1,165 @@
+"""What a page shows beside words: values expected and actual, and where a run left the path."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.compare.steps import occurs
+from grader.course.models import Exercise, Target
+from grader.grading.engine import Engine
+from grader.grading.exercise import Run
+from grader.grading.trace import Made, Trace, trace_target
+from grader.records.calls import PUBLIC, Array
+from grader.records.results import Diagnosis
+from grader.worker.protocol import TargetKind
+
+_MOST = 24  # rows or columns of a picture; what is larger is cut
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Two tensors, one slice of each, to be drawn on one scale."""
+
+    title: str
+    expected: Array  # 2-D
+    actual: Array | None  # 2-D, None where nothing came
+    expected_shape: tuple[int, ...]  # of the whole tensor
+    actual_shape: tuple[int, ...] | None
+    slice: str  # which part is drawn, "" where it is all
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A component as its steps in order, with the first that went wrong."""
+
+    inputs: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]  # steps side by side follow from those before
+    right: frozenset[str]
+    wrong: str  # "" where none is known
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Pictures of one target."""
+
+    target: str
+    case: str
+    panels: tuple[Panel, ...]
+    drawing: Drawing | None
+
+
+def exhibits_of(
+    engine: Engine, exercise: Exercise, run: Run, *, targets: Collection[str] | None = None
+) -> tuple[Exhibit, ...]:
+    """Return the pictures of an exercise or of some targets of it, none on the hidden split."""
+    if engine.keys.keys[exercise.id].plan.split != PUBLIC:
+        return ()
+    exhibits = []
+    for target in exercise.targets:
+        if targets is not None and target.name not in targets:
+            continue
+        trace = trace_target(engine, target, run)
+        if trace is None or target.kind is TargetKind.FACTORY:
+            continue  # a factory's values are its own, drawn at construction
+        if trace.trouble and all(made.given for made in trace.made):
+            continue  # it ended before it made anything: there is nothing to compare
+        found = [d for d in run.result.diagnoses if d.target == target.name]
+        exhibits.append(_exhibit(target, trace, found))
+    return tuple(exhibits)
+
+
+def _exhibit(target: Target, trace: Trace, found: Sequence[Diagnosis]) -> Exhibit:
+    sizes = ", ".join(f"{name}={size}" for name, size in trace.case.dims.items())
+    passed = _all_close(trace)
+    wrong = "" if passed else _first_wrong(trace, found)
+    panels = _output_panels(trace) + _step_panels(trace, wrong)
+    return Exhibit(
+        target.name,
+        f"{trace.case.name} ({sizes})",
+        tuple(panels),
+        _drawing(target, trace, wrong, passed=passed) if trace.steps else None,
+    )
+
+
+def _first_wrong(trace: Trace, found: Sequence[Diagnosis]) -> str:
+    """The diagnosed step, unless the run made it rightly before it went astray."""
+    made = {step.name for step in trace.steps if step.found}
+    told = next((d.step for d in found if d.step), "")
+    return told if told and told not in made else trace.wrong
+
+
+def _all_close(trace: Trace) -> bool:
+    expected, actual = trace.expected or {}, trace.actual or {}
+    return all(
+        name in actual
+        and actual[name].shape == values.shape
+        and bool(np.allclose(actual[name], values, rtol=1e-4, atol=1e-4))
+        for name, values in expected.items()
+    )
+
+
+def _output_panels(trace: Trace) -> list[Panel]:
+    actual = trace.actual or {}
+    return [
+        make_panel(name, values, actual.get(name))
+        for name, values in (trace.expected or {}).items()
+    ]
+
+
+def _step_panels(trace: Trace, wrong: str) -> list[Panel]:
+    """The first wrong step, and steps whose rows are distributions: attention weights, say."""
+    outputs = set(trace.expected or {})
+    chosen = [s for s in trace.steps if s.name == wrong or _is_distribution(s.values)]
+    return [
+        make_panel(step.name, step.values, _counterpart(step.values, trace.made))
+        for step in chosen
+        if step.name not in outputs
+    ]
+
+
+def _is_distribution(values: Array) -> bool:
+    if values.ndim < 2 or values.shape[-1] < 2 or (values < 0).any():
+        return False
+    return bool(np.allclose(values.sum(-1), 1.0))
+
+
+def _counterpart(expected: Array, made: Sequence[Made]) -> Array | None:
+    """The submission's tensor that plays a step's part: its values, else its form."""
+    alike = [m.values for m in made if m.values.shape == expected.shape]
+    same = [values for values in alike if occurs(expected, [values])]
+    if not same and _is_distribution(expected):
+        alike = [v for v in alike if _is_distribution(v)] or alike
+    return next(iter([*same, *reversed(alike)]), None)
+
+
+def make_panel(title: str, expected: Array, actual: Array | None) -> Panel:
+    """Cut two tensors to slices that can be drawn: the first of each leading axis."""
+    leading = max(expected.ndim - 2, 0)
+    part = f"[{', '.join(['0'] * leading + [':', ':'])}]" if leading else ""
+    return Panel(
+        title,
+        _cut(expected),
+        None if actual is None else _cut(actual),
+        expected.shape,
+        None if actual is None else actual.shape,
+        part,
+    )
+
+
+def _cut(values: Array) -> Array:
+    if not values.size:
+        return np.zeros((0, 0))
+    while values.ndim > 2:
+        values = values[0]
+    return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)
+
+
+def _drawing(target: Target, trace: Trace, wrong: str, *, passed: bool) -> Drawing:
+    names = {name for level in trace.levels for name in level}
+    right = names if passed else {step.name for step in trace.steps if step.found}
+    place = next((i for i, level in enumerate(trace.levels) if wrong in level), len(trace.levels))
+    for level in trace.levels[place + 1 :]:  # after the first wrong step nothing is claimed
+        right -= set(level)
+    inputs = tuple(name for name in target.inputs if name in target.input_specs)
+    return Drawing(inputs, trace.levels, frozenset(right), wrong)

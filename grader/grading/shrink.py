@@ -1,0 +1,138 @@
+"""Shrinks a failed property: the smallest input, found by Hypothesis, that still shows it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import numpy as np
+import safetensors.numpy
+
+from grader.checks.plan import plan_property
+from grader.compare.evidence import Evidence, Judgement
+from grader.course.expressions import Range
+from grader.execute.channel import Closed, Late
+from grader.execute.launch import WarmProcess
+from grader.execute.session import Interview, Job
+from grader.plan.draw import Dims, nothing_kept, resolve_dims, small_numbers
+from grader.properties.base import Kind as PropertyKind
+from grader.properties.base import kinds_of
+from grader.records.calls import Array, Plan
+from grader.records.ids import CallId
+from grader.records.key import AnswerKey
+from grader.records.results import CheckResult, Kind, ShownCase, Status
+from grader.worker.protocol import TensorKey
+from grader.worker.wire import Violation
+
+_EXAMPLES = 60  # inputs that are tried before shrinking begins
+_TRIALS = 300  # in all: a count, for a clock would give other inputs on a busy machine
+_VALUES = 48  # numbers that an input's bytes give; the rest is zero
+_SIZES = 4  # a dim is 1 to 4: what shows at all shows on small inputs
+_NAME = "the smallest input that shows it"
+
+
+def shrunk(evidence: Evidence, result: CheckResult, warm: WarmProcess, job: Job) -> CheckResult:
+    """Return a failed property's result with the smallest failing input as its case.
+
+    Only on the public split, whose inputs may be shown; other results come back as they are.
+    """
+    if result.kind is not Kind.PROPERTY or result.status is not Status.FAILED or evidence.hidden:
+        return result
+    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    prop = {p.name: p for p in properties}[result.id.name]
+    answered = any(a.tensors for a in evidence.answers.values())
+    if not prop.shrinkable or not answered:
+        return result
+    found = _find(evidence, prop, warm, job)
+    if found is None:
+        return result
+    plan, outcome = found
+    message = f"{outcome.message}: {outcome.detail}" if outcome.detail else outcome.message
+    return replace(result, case=_case(plan, evidence), message=message, place=outcome.place)
+
+
+def _find(
+    evidence: Evidence, prop: PropertyKind, warm: WarmProcess, job: Job
+) -> tuple[Plan, Judgement] | None:
+    """Search with one child; None where nothing small fails, or the submission misbehaves."""
+    import hypothesis  # slow to import, and only failed properties need it
+    from hypothesis import strategies as st
+
+    free = [n for n, spec in evidence.target.dim_specs.items() if isinstance(spec, Range)]
+    settings = hypothesis.settings(
+        max_examples=_EXAMPLES,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    inputs = st.tuples(small_numbers(len(free), len(free)), small_numbers(0, _VALUES))
+    try:
+        trial = _Trial(evidence, prop, Interview(warm, job, evidence.course.limits))
+    except (Late, Closed, Violation):
+        return None
+    try:
+        with nothing_kept():
+            found = hypothesis.find(inputs, trial.fails, settings=settings, random=Random(0))  # noqa: S311 - not a secret
+        return trial.judge(*found)
+    except (hypothesis.errors.NoSuchExample, hypothesis.errors.Flaky, Late, Closed, Violation):
+        return None
+    finally:
+        trial.interview.close()
+
+
+@dataclass(frozen=True)
+class _Trial:
+    evidence: Evidence
+    prop: PropertyKind
+    interview: Interview
+    tried: dict[tuple[bytes, bytes], bool] = field(default_factory=dict)
+
+    def plan(self, sizes: bytes, values: bytes) -> Plan:
+        """Turn drawn bytes into the calls of the property."""
+        target = self.evidence.target
+        free = [n for n, spec in target.dim_specs.items() if isinstance(spec, Range)]
+        ones = {
+            n: replace(s, low=1, high=_SIZES) if isinstance(s, Range) else s
+            for n, s in target.dim_specs.items()
+        }
+        dims: Dims = resolve_dims(ones, dict(zip(free, sizes, strict=True)), target.name)
+        return plan_property(
+            self.evidence.course, self.evidence.exercise, target, self.prop, dims, _filler(values)
+        )
+
+    def judge(self, sizes: bytes, values: bytes) -> tuple[Plan, Judgement]:
+        """Run the property on drawn inputs."""
+        plan = self.plan(sizes, values)
+        payload = bytes(safetensors.numpy.save(plan.tensors))
+        answers = {call.id: self.interview.ask(call, payload) for call in plan.calls}
+        evidence = replace(self.evidence, key=AnswerKey(plan, {}), answers=answers, answers32={})
+        return plan, self.prop.judge(evidence)
+
+    def fails(self, drawn: tuple[bytes, bytes]) -> bool:
+        """Whether the submission breaks the property on these inputs; "no" after enough trials."""
+        if drawn not in self.tried and len(self.tried) < _TRIALS:
+            outcome = self.judge(*drawn)[1]
+            self.tried[drawn] = outcome.status is Status.FAILED and outcome.fault is None
+        return self.tried.get(drawn, False)
+
+
+def _filler(values: bytes) -> Callable[[tuple[int, ...], int], Array]:
+    """Return what fills tensors with small whole numbers, 0 1 -1 2 -2, from bytes in turn."""
+    numbers: Iterator[int] = iter(values)
+
+    def fill(shape: tuple[int, ...], _: int) -> Array:
+        flat = [next(numbers, 0) % 5 for _ in range(int(np.prod(shape)))]
+        return np.array([(n + 1) // 2 * (1 if n % 2 else -1) for n in flat], float).reshape(shape)
+
+    return fill
+
+
+def _case(plan: Plan, evidence: Evidence) -> ShownCase:
+    target = evidence.target.name
+    call = plan.call(CallId.first(target))
+    inputs = {
+        name: plan.tensors[argument.tensor].tolist()
+        for name, argument in zip(evidence.target.inputs, call.inputs, strict=True)
+        if isinstance(argument, TensorKey)
+    }
+    return ShownCase(_NAME, plan.first_case(target).dims, {}, {}, inputs)

@@ -1,0 +1,188 @@
+"""A submission's own run, tensor by tensor, beside the steps that were expected."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from grader.compare.evidence import NOT_THERE, Evidence, Fault
+from grader.compare.outcomes import judge_call
+from grader.compare.steps import occurs
+from grader.course.models import Exercise, Target
+from grader.execute.session import collect
+from grader.grading.engine import Engine
+from grader.grading.exercise import Run
+from grader.records.answers import Answer
+from grader.records.calls import Array, Call, DrawnCase
+from grader.records.key import AnswerKey
+from grader.worker.names import GIVEN, Group, of_group, operation_of
+from grader.worker.protocol import Action
+
+# faults for which a run has no values to lay beside the expected ones
+_STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
+_PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
+_SILENT = frozenset({"alias", "detach", "lift_fresh", "clone", "_unsafe_view"})
+_UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these by itself
+
+
+@dataclass(frozen=True)
+class Made:
+    """A tensor that the submission's run made."""
+
+    operation: str  # torch's name of it
+    given: bool  # came in, and no operation made it
+    values: Array
+    steps: tuple[str, ...]  # named steps whose values it holds
+
+
+@dataclass(frozen=True)
+class Step:
+    """A named step of the lesson."""
+
+    name: str
+    values: Array  # as expected
+    found: bool  # among the tensors of the submission's run
+    here: bool  # a tensor of this shape is there at all
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One call of one target, recorded."""
+
+    target: str
+    case: DrawnCase
+    steps: tuple[Step, ...]
+    levels: tuple[tuple[str, ...], ...]  # the steps' names; each level follows from those before
+    made: tuple[Made, ...]
+    products: frozenset[str]  # of dims, as the course writes them: "b*h"
+    trouble: str = ""  # one sentence where the run ended early
+    expected: Mapping[str, Array] | None = None  # the outputs
+    actual: Mapping[str, Array] | None = None
+
+    def letters(self, shape: Sequence[int]) -> str:
+        """Return a shape in the lesson's letters, "" where a size could be two of them."""
+        return name_sizes(shape, self.case.dims, self.products)
+
+    @property
+    def wrong(self) -> str:
+        """The first step that was not found, "" where all were or a later one was."""
+        last = max((i for i, step in enumerate(self.steps) if step.found), default=-1)
+        return next((step.name for step in self.steps[last + 1 :]), "")
+
+
+@np.errstate(all="ignore")  # as in grading
+def trace_target(engine: Engine, target: Target, run: Run) -> Trace | None:
+    """Run a target once more and record it; None where it has no case that can be shown."""
+    evidence = run.evidence.get(target.name)
+    call = _telling_call(evidence) if evidence and evidence.source.units else None
+    if evidence is None or call is None:
+        return None
+    key = evidence.key
+    record = replace(call, action=Action.RECORD, watch=False)
+    limits = engine.folder.course.limits
+    job = run.jobs[call.earlier]
+    recorded = collect(engine.warm, job, [record], key.payload, limits).answers[call.id]
+    outcome = judge_call(evidence, call, Group.OUTPUT)
+    stopped = outcome.fault in _STOPPED
+    return Trace(
+        target=target.name,
+        case=evidence.case(call),
+        steps=_steps(target, key, call, recorded),
+        levels=tuple(tuple(level) for level in target.step_levels),
+        made=_made(key, call, recorded),
+        products=_products(evidence.exercise),
+        trouble=outcome.message if stopped else "",
+        expected=_outputs(key.answers[call.id]),
+        actual=_outputs(evidence.answers[call.id]),
+    )
+
+
+def _telling_call(evidence: Evidence) -> Call | None:
+    """A case that fails, an ordinary one before special ones; else an ordinary one."""
+    calls = evidence.numeric_calls(Action.FORWARD)
+    calls.sort(key=lambda call: not evidence.case(call).main)
+    answered = [call for call in calls if call.id in evidence.answers]
+    wrong = [c for c in answered if not judge_call(evidence, c, Group.OUTPUT).passed]
+    return next(iter([*wrong, *answered]), None)
+
+
+def _steps(target: Target, key: AnswerKey, call: Call, recorded: Answer) -> tuple[Step, ...]:
+    """The steps, looked for among what was made.
+
+    A step that only rearranges what came before it, or is an input, has to be there as it is: its
+    values in another order prove nothing.
+    """
+    seen = of_group(recorded.tensors, Group.SEEN)
+    made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
+    before = [array for name, array in seen.items() if operation_of(name) == GIVEN]
+    expected = key.steps(call.id)
+    exact = {}
+    for name in target.step_names:
+        if name in expected:
+            exact[name] = any(_rearranged(expected[name], array) for array in before)
+            before.append(expected[name])
+    return tuple(
+        Step(
+            name,
+            expected[name],
+            any(_same(expected[name], array) for array in seen.values())
+            or (not exact[name] and occurs(expected[name], made)),
+            any(array.shape == expected[name].shape for array in made),
+        )
+        for name in target.step_names
+        if name in expected
+    )
+
+
+def _rearranged(one: Array, other: Array) -> bool:
+    return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
+
+
+def _same(expected: Array, values: Array) -> bool:
+    return expected.shape == values.shape and occurs(expected.ravel(), [values.ravel()])
+
+
+def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
+    steps = key.steps(call.id)
+    made: list[Made] = []
+    for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
+        operation = operation_of(name)
+        last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
+        if operation == "t" or any(np.array_equal(values, before.values) for before in last):
+            continue
+        held = tuple(n for n, expected in steps.items() if _same(expected, values))
+        made.append(Made(operation, operation == GIVEN, values, held))
+    return tuple(made)
+
+
+def _outputs(answer: Answer) -> dict[str, Array]:
+    return of_group(answer.tensors, Group.OUTPUT)
+
+
+def _products(exercise: Exercise) -> frozenset[str]:
+    """Products of two dims that an exercise speaks of in its inputs and outputs."""
+    texts = [
+        str(value) for t in exercise.targets for value in [*t.inputs.values(), *t.outputs.values()]
+    ]
+    return frozenset(found for text in texts for found in _PRODUCT.findall(text))
+
+
+def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collection[str]) -> str:
+    """Return a shape in the lesson's letters, "" where a size could be two of them.
+
+    `products` of two dims may be sizes as well.
+    Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h·d)".
+    """
+    sizes = {name: size for name, size in dims.items() if len(name) == 1}
+    ways: dict[int, list[str]] = {}
+    for name, size in sizes.items():
+        ways.setdefault(size, []).append(name)
+    for one, two in combinations(sizes, 2):
+        if f"{one}*{two}" in products:
+            ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}·{two}")
+    named = [ways.get(size, []) for size in shape]
+    if any(len(names) != 1 for names in named):
+        return ""
+    return f"({', '.join(names[0] for names in named)})"

@@ -1,0 +1,1 @@
+"""What was handed in: reads files, archives and notebooks, and looks at their text."""

@@ -1,0 +1,81 @@
+"""Which exercises and which files are meant, by what somebody typed."""
+
+import difflib
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.course.load import CourseFolder, renewal
+from grader.course.models import Exercise
+from grader.errors import UsageError
+from grader.handin.read import SUFFIXES, Submission, read_submission
+
+
+def chosen_exercises(folder: CourseFolder, typed: Sequence[str]) -> list[Exercise]:
+    """Return the exercises that were named, all where none was; raises UsageError."""
+    known: dict[str, tuple[str, ...]] = {
+        e.id: (e.id, e.id.lstrip("abcdefghijklmnopqrstuvwxyz"), e.name, e.stem)
+        for e in folder.course.exercises
+    }
+    meant = [_name_of(folder, text) for text in typed]
+    ids = resolve_exercises(meant, known) if typed else list(known)
+    return [folder.course.exercise(i) for i in ids]
+
+
+def _name_of(folder: CourseFolder, typed: str) -> str:
+    """The exercise that a typed path means; raises UsageError for a file of another place."""
+    path = Path(typed)
+    if path.suffix not in SUFFIXES:
+        return typed
+    if path.is_file() and path.parent.resolve() != folder.exercises.resolve():
+        raise UsageError(
+            f"{typed} is not in {folder.exercises}: name the exercise, and give the file "
+            f"with --submission {shlex.quote(typed)}"
+        )
+    return path.stem
+
+
+def read_work(
+    folder: CourseFolder, submission: Path | None, exercises: Sequence[Exercise]
+) -> Submission:
+    """Read a submission, else the student's own work, of which a lost file can be begun anew."""
+    place = place_of_work(folder, submission)
+    limit = folder.course.limits.source_kib * 1024
+    read = read_submission(place, folder.course, list(exercises), limit)
+    if submission is not None or not folder.shipped:
+        return read
+    return Submission(
+        {
+            i: replace(source, next_step=f"`grade reset {i}` starts it again")
+            if source.absent
+            else source
+            for i, source in read.sources.items()
+        }
+    )
+
+
+def place_of_work(folder: CourseFolder, submission: Path | None) -> Path:
+    """Return what is graded: a submission, else the student's own; raises UsageError."""
+    if submission is None and folder.shipped and not folder.exercises.is_dir():
+        raise UsageError(f"{folder.exercises} is missing; {renewal(folder.root)}")
+    return submission or folder.exercises
+
+
+def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the ids meant by `typed`, each once; raises UsageError with close matches.
+
+    `known` maps an id to every way of writing it.
+    """
+    ids = []
+    for text in typed:
+        found = [i for i, names in known.items() if text in names]
+        if not found:
+            names = [name for ways in known.values() for name in ways if not name.isdigit()]
+            near = difflib.get_close_matches(text, names, 3, cutoff=0.5)
+            if text.rstrip("0123456789") in {i.rstrip("0123456789") for i in known}:
+                near = [n for n in near if text.startswith(n)]  # 33 is like 3, 9 like none
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+            raise UsageError(f"no exercise '{text}'; {hint}")
+        ids.append(found[0])
+    return list(dict.fromkeys(ids))

@@ -1,0 +1,111 @@
+"""Finds names that an exercise forbids in a submission's source; advice, for it can be evaded."""
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from grader.handin.read import Source
+from grader.handin.syntax import chain, parse
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """A forbidden name found in a submission's source."""
+
+    name: str
+    label: str  # of the unit of source
+    line: int
+
+
+_Labelled = tuple[str, ast.stmt]  # a statement, and the label of the unit in which it stands
+
+
+def find_forbidden(
+    source: Source, names: Sequence[str], targets: Collection[str]
+) -> list[Forbidden]:
+    """Return each use of a qualified name such as torch.nn.LayerNorm, in order of lines.
+
+    Only what the targets are made of counts: who compares the result with torch's own, in a test
+    or a cell beside it, has written it all the same.
+    """
+    last_words = {name.rpartition(".")[2] for name in names}
+    if not any(word in text for _, text in source.units for word in last_words):
+        return []
+    statements: list[_Labelled] = []
+    for label, text in source.units:
+        if (tree := parse(text)) is not None:
+            statements += [(label, statement) for statement in tree.body]
+    aliases: dict[str, str] = {}
+    mentions: list[tuple[_Labelled, ast.Name | ast.Attribute]] = []
+    for labelled in statements:  # once: an audit reads thousands of texts
+        for node in ast.walk(labelled[1]):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                aliases |= _aliases(node)
+            elif isinstance(node, ast.Name) or (
+                isinstance(node, ast.Attribute) and node.attr in last_words
+            ):
+                mentions.append((labelled, node))
+    uses = [(use, _qualified(node, aliases), node.lineno) for use, node in mentions]
+    uses = [use for use in uses if use[1] in names]
+    if not uses:
+        return []
+    reached = [statement for _, statement in _reached(statements, targets)]
+    found = [Forbidden(name, label, line) for (label, own), name, line in uses if own in reached]
+    return sorted(found, key=lambda use: (use.label, use.line))
+
+
+def _aliases(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
+    if isinstance(node, ast.Import):
+        wholes = {
+            alias: alias.name if alias.asname else alias.name.split(".")[0] for alias in node.names
+        }
+        return {alias.asname or whole: whole for alias, whole in wholes.items()}
+    module = node.module
+    return {a.asname or a.name: f"{module}.{a.name}" for a in node.names} if module else {}
+
+
+def _reached(statements: Sequence[_Labelled], targets: Collection[str]) -> list[_Labelled]:
+    """Return the statements that make a target, or a name that such a statement mentions."""
+    waiting = [(labelled, *_made_and_mentioned(labelled[1])) for labelled in statements]
+    reached: list[_Labelled] = []
+    wanted = set(targets)
+    while found := [entry for entry in waiting if entry[1] & wanted]:
+        reached += [labelled for labelled, _, _ in found]
+        waiting = [entry for entry in waiting if not entry[1] & wanted]
+        wanted = wanted.union(*(mentioned for _, _, mentioned in found))
+    return reached
+
+
+def _made_and_mentioned(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names that a statement of a file binds or changes, and those that it reads."""
+    bound: set[str] = set()
+    read: set[str] = set()
+    changed: set[str] = set()
+    for node in ast.walk(statement):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                bound.add(node.name)
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                bound.add(name)
+            case ast.Name(id=name):
+                read.add(name)
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                changed.add(_root(node))
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}, read - bound
+    return bound | changed, read
+
+
+def _root(node: ast.expr) -> str:
+    *_, begin = chain(node)
+    return begin.id if isinstance(begin, ast.Name) else ""
+
+
+def _qualified(node: ast.expr, aliases: dict[str, str]) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([aliases.get(node.id, node.id), *reversed(parts)])

@@ -1,0 +1,79 @@
+"""Holds what course.yml declares to torch and to the reference, where a model alone cannot."""
+
+import difflib
+from collections.abc import Mapping
+
+from grader.course.expressions import TensorSpec
+from grader.course.load import COURSE_FILE, CourseFolder
+from grader.course.models import Exercise
+from grader.errors import CourseError
+from grader.records.answers import Answer
+from grader.records.calls import Array, Call, Plan
+from grader.records.ids import CallId
+from grader.records.text import shown_shape
+from grader.worker.forbidden import resolve
+from grader.worker.names import Group, of_group
+from grader.worker.protocol import Action
+
+_DTYPE_KINDS = {"float": "f", "int": "iub"}  # in numpy's letters; a mask is an int below 2
+
+
+def refuse_unknown_names(folder: CourseFolder, exercise: Exercise) -> None:
+    """Raise CourseError where a forbidden name does not exist: nothing would ever find it."""
+    for name in exercise.forbids:
+        if resolve(name) is None:
+            near = _nearest(name)
+            raise CourseError(
+                f"{folder.root / COURSE_FILE}: {exercise.id} forbids '{name}', which does not exist"
+                + (f"; did you mean '{near}'?" if near else "")
+            )
+
+
+def _nearest(name: str) -> str:
+    """Return the existing name that is spelt most like this one, part by part, else ""."""
+    found = ""
+    for part in name.split("."):
+        beside = dir(resolve(found)) if found else ["torch"]
+        near = difflib.get_close_matches(part, beside, 1)
+        if not near:
+            return ""
+        found = f"{found}.{near[0]}" if found else near[0]
+    return found
+
+
+def refuse_unexpected(
+    folder: CourseFolder, exercise: Exercise, plan: Plan, call: Call, answer: Answer
+) -> None:
+    """Raise CourseError where the reference's answer to a call is not what course.yml declares.
+
+    It raises where a property says so, and nowhere else; the outputs of numeric cases have the
+    declared dtypes and shapes.
+    """
+    target = exercise.target(call.target)
+    where = f"{folder.solutions / exercise.file}: on {call.id} the reference"
+    asks = CallId.parse(call.id).what
+    properties = folder.course.properties(exercise, target)
+    due = next((prop.error_due for prop in properties if prop.name == asks), "")
+    if answer.error is not None and due not in answer.error.bases:
+        raise CourseError(f"{where} raises {answer.error.type}: {answer.error.message}")
+    if answer.error is None and due:
+        raise CourseError(f"{where} should raise {due}, and does not")
+    if call.id == str(CallId(target.name, call.case, Action.FORWARD)):
+        dims = plan.case(target.name, call.case).dims
+        for name, came in of_group(answer.tensors, Group.OUTPUT).items():
+            _refuse_other_form(f"{where}'s `{name}`", target.output_specs[name], dims, came)
+
+
+def _refuse_other_form(
+    where: str, declared: TensorSpec, dims: Mapping[str, int], came: Array
+) -> None:
+    """Raise CourseError where an output is not of the declared dtype and shape."""
+    if came.dtype.kind not in _DTYPE_KINDS[declared.kind]:
+        raise CourseError(
+            f"{where} is of dtype {came.dtype.name}; course.yml declares {declared.kind}"
+        )
+    if came.shape != (shape := declared.shape(dims)):
+        raise CourseError(
+            f"{where} has the shape {shown_shape(came.shape)}; course.yml declares "
+            f"{shown_shape(shape)}"
+        )

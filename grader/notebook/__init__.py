@@ -1,0 +1,1 @@
+"""Grading from a notebook's cells."""

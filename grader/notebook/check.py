@@ -1,0 +1,141 @@
+"""`check` in a notebook: grades what the cells that were run define."""
+
+import atexit
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.models import Exercise
+from grader.errors import GraderError, UsageError
+from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine, open_engine
+from grader.grading.exhibits import Exhibit, exhibits_of
+from grader.handin.choose import chosen_exercises
+from grader.handin.read import Source, Submission, read_submission
+from grader.notebook.cells import LABEL, definitions
+from grader.notebook.finding import course_of_notebook
+from grader.notebook.imports import install
+from grader.records.results import Document
+from grader.report.html import render_fragment
+from grader.report.terminal import render_document
+from grader.student.progress import remember_result
+
+
+@dataclass(frozen=True)
+class Report:
+    """A graded exercise, as text in a console and with its pictures in a notebook."""
+
+    document: Document
+    exhibits: dict[str, tuple[Exhibit, ...]]
+
+    def __repr__(self) -> str:
+        """Return the report as in a terminal, without colours."""
+        import click
+
+        return click.unstyle(render_document(self.document)).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return render_fragment(self.document, self.exhibits)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One line in place of a report: what is wrong with the question."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """Return the line."""
+        return self.text
+
+
+def check(
+    exercise: str, *, course: str | Path | None = None, history: Sequence[str] | None = None
+) -> Report | Said:
+    """Grade an exercise by what the cells run so far define, and show the report.
+
+    `course` is the course's folder, else the nearest one, else the one that grader carries.
+    `history` are the cells' texts, else IPython's. A mistake in the question is said in a line.
+    """
+    try:
+        folder = _course(course)
+        (chosen,) = chosen_exercises(folder, [exercise])
+        cells = executed_cells() if history is None else list(history)
+        engine = kernel_engine(folder.root, chosen.id)
+        submission = _submission(folder, chosen, cells)
+        run = engine.run(chosen, submission, quick=True)
+    except GraderError as error:
+        return Said(f"grade: {error}")
+    remember_result(folder, run.result, submission.source(chosen))
+    shown = {chosen.id: exhibits_of(engine, chosen, run)}
+    return Report(engine.sum_up([run.result]), shown)
+
+
+@cache
+def _warm() -> WarmProcess:
+    """One warm process a kernel; it ends with it."""
+    warm = WarmProcess()
+    atexit.register(warm.close)
+    return warm
+
+
+@cache
+def kernel_engine(root: Path, exercise: str) -> Engine:
+    """Return what grades an exercise of the course in `root`, kept as long as the kernel lives."""
+    warm = _warm()  # torch loads there while the key is read here
+    folder = load_course(root)
+    return open_engine(folder, [folder.course.exercise(exercise)], warm)
+
+
+def _course(named: str | Path | None) -> CourseFolder:
+    if named:
+        return load_course(find_course(Path(named).expanduser()))
+    return course_of_notebook(Path.cwd())
+
+
+def executed_cells() -> list[str]:
+    """Return the texts of the cells that this kernel has run, from cell 1 at index 1.
+
+    The running one is the last.
+    """
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        shell = None  # no notebook's kernel, then
+    else:
+        shell = get_ipython()
+    if shell is None:
+        raise UsageError("this grades a notebook's cells; for a file use: grade check exercise3")
+    return [str(cell) for cell in shell.history_manager.input_hist_raw]
+
+
+def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) -> Submission:
+    """The cells as this exercise; earlier exercises from their files."""
+    limit = folder.course.limits.source_kib * 1024
+    targets = [target.name for target in exercise.targets]
+    step = "run the cells that define it, and check again"
+    source = Source(LABEL, definitions(cells, targets), notebook=True, next_step=step)
+    others = {e.id: Source(e.file, problem="not here") for e in folder.course.exercises}
+    if folder.exercises.is_dir():
+        others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources
+    return Submission({**others, exercise.id: source})
+
+
+def load_extension(ipython: Any) -> None:
+    """Add the cell magic %%check, and make notebooks of earlier exercises importable."""
+
+    def check_cell(line: str, cell: str) -> Report | Said | None:
+        """Run the cell, then grade the exercise that the line names."""
+        outcome = ipython.run_cell(cell)
+        return check(line.strip()) if outcome.success else None
+
+    def check_line(line: str) -> Report | Said:
+        """Grade the exercise that the line names."""
+        return check(line.strip())
+
+    ipython.register_magic_function(check_cell, "cell", "check")
+    ipython.register_magic_function(check_line, "line", "check")
+    install()

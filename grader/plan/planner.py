@@ -1,0 +1,227 @@
+"""Draws the cases of a target and makes calls of them; what every kind of property plans with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from grader.course.expressions import (
+    ArgumentSpec,
+    ProbeSpec,
+    TensorSpec,
+    literal,
+    parse_argument,
+    parse_dim,
+)
+from grader.course.models import Case, Course, Exercise, Target
+from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
+from grader.records.calls import Array, Call, DrawnCase, Plan
+from grader.records.ids import MAIN, CallId, TensorId
+from grader.worker.protocol import (
+    Action,
+    Argument,
+    Earlier,
+    Probe,
+    Role,
+    RoleKind,
+    Scalar,
+    TargetKind,
+    TensorKey,
+    Value,
+)
+
+Describe = Callable[
+    [Target, Sequence[Argument], Mapping[str, Scalar], Mapping[str, Array]], Sequence[Role]
+]
+
+
+@dataclass
+class TargetPlanner:
+    """Adds the cases and calls of one target to a plan."""
+
+    course: Course
+    exercise: Exercise
+    target: Target
+    plan: Plan
+    secret: bytes
+    describe: Describe
+    draw: Callable[[tuple[int, ...], int], Array] = draw_normal
+
+    # ---- cases ------------------------------------------------------------------------------
+
+    def draw_cases(self, case: Case, slug: str, *, numeric: bool) -> list[DrawnCase]:
+        """Draw the sizes of a case, as often as it says, and add the drawn cases to the plan.
+
+        `slug` begins their ids; `numeric` ones are judged by the numeric check.
+        """
+        where = f"{self.exercise.id}.{self.target.name}.{slug}"
+        overrides = {name: parse_dim(value) for name, value in case.dims.items()}
+        seed = seed_of(self.secret, self.plan.split, where)
+        declared = self.target.dim_specs
+        cases = []
+        for number, dims in enumerate(
+            draw_dims(declared, overrides, case.draws, seed, where), start=1
+        ):
+            drawn = DrawnCase(
+                slug=slug,
+                number=number,
+                name=case.name,
+                target=self.target.name,
+                dims=dims,
+                construct={
+                    name: str(value)
+                    if isinstance(spec := parse_argument(str(value)), ProbeSpec)
+                    else spec.value(dims)  # type: ignore[union-attr]
+                    for name, value in {**self.target.constructor, **case.constructor}.items()
+                },
+                options={name: literal(v).value(dims) for name, v in case.options.items()},
+                numeric=numeric,
+                gradient=case.gradient and numeric,
+            )
+            self.plan.cases.append(drawn)
+            cases.append(drawn)
+        return cases
+
+    def tensor(self, drawn: DrawnCase, name: str, values: Array, case: Case) -> str:
+        """Keep the values of a tensor, adjusted as the case says, and return their key."""
+        key = str(TensorId(f"{self.target.name}/{drawn.id}", name))
+        if key not in self.plan.tensors:
+            adjust = case.values.get(name)
+            if adjust is not None:
+                values = values * adjust.scale + adjust.shift
+            self.plan.tensors[key] = values
+        return key
+
+    def seed(self, drawn: DrawnCase, name: str) -> int:
+        """Return the seed of something drawn for a case; it depends on all names around it."""
+        return seed_of(
+            self.secret, self.plan.split, self.exercise.id, self.target.name, drawn.id, name
+        )
+
+    def argument(
+        self, drawn: DrawnCase, case: Case, name: str, spec: ArgumentSpec, dims: Mapping[str, int]
+    ) -> Argument:
+        """Return one argument of a call, drawn from its specification."""
+        seed = self.seed(drawn, name)
+        if isinstance(spec, TensorSpec):
+            shape = spec.shape(dims)
+            if spec.below is None:
+                values = self.draw(shape, seed)
+            else:
+                values = draw_indices(shape, spec.below.size(dims), seed)
+            return TensorKey(self.tensor(drawn, name, values, case))
+        if isinstance(spec, ProbeSpec):
+            size = spec.size.size(dims)
+            keys = {}
+            for part in ("own", "mixed"):
+                values = draw_normal((size, size), seed_of(seed, part)) / sqrt(size)
+                keys[part] = self.tensor(drawn, f"{name}.{part}", values, case)
+            return Probe(spec.probe, **keys)
+        return Value(spec.value(dims))
+
+    def inputs(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
+        """Return the inputs of a call on a drawn case."""
+        return tuple(
+            self.argument(drawn, case, name, spec, drawn.dims)
+            for name, spec in self.target.input_specs.items()
+        )
+
+    # ---- calls ------------------------------------------------------------------------------
+
+    def call(
+        self,
+        drawn: DrawnCase,
+        case: Case,
+        what: str,
+        action: Action,
+        *,
+        part: str = "",
+        earlier: Earlier | None = None,
+        **more: Any,
+    ) -> Call:
+        """Return a call on a drawn case; `what` and `part` are those of its id.
+
+        `earlier` takes the place of the target's own; `more` are further fields of Call.
+        """
+        dims = drawn.dims
+        merged = {**self.target.constructor, **case.constructor}
+        construct = tuple(
+            self.argument(drawn, case, key, parse_argument(str(value)), dims)
+            for key, value in merged.items()
+        )
+        options = dict(drawn.options)
+        roles: Sequence[Role] = ()
+        filled = self.target.kind is TargetKind.MODULE or earlier is not None
+        if filled and not more.get("refused"):
+            roles = self.describe(self.target, construct, options, self.plan.tensors)
+        return Call(
+            id=str(CallId(self.target.name, what, part)),
+            target=self.target.name,
+            kind=self.target.kind,
+            case=drawn.id,
+            action=action,
+            construct=construct,
+            options=options,
+            inputs=self.inputs(drawn, case),
+            outputs=list(self.target.outputs),
+            roles=tuple(roles),
+            parameters={
+                r.name: self.tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
+            },
+            earlier=earlier or self.target.earlier,
+            **more,
+        )
+
+    def _parameter(self, drawn: DrawnCase, role: Role) -> Array:
+        """Draw a parameter so that activations keep about unit variance."""
+        values = draw_normal(role.shape, self.seed(drawn, role.name))
+        if role.kind is RoleKind.LINEAR:
+            return values / sqrt(role.shape[-1])
+        return values * 0.5 if role.kind is RoleKind.BIAS else values
+
+    def add(self, call: Call) -> None:
+        """Add a call to the plan."""
+        self.plan.calls.append(call)
+
+    def add_numeric(self, drawn: DrawnCase, case: Case) -> None:
+        """Add the calls of a numeric case: its outputs, and its gradients where they count."""
+        forward = Action.FORWARD
+        watch = drawn.main and drawn.number == 1
+        self.add(self.call(drawn, case, drawn.id, forward, part=forward, watch=watch))
+        if drawn.gradient and self.target.points.gradient:
+            self._add_gradient(drawn, case)
+
+    def _add_gradient(self, drawn: DrawnCase, case: Case) -> None:
+        cotangents = []
+        for name, spec in self.target.output_specs.items():
+            values = draw_normal(spec.shape(drawn.dims), self.seed(drawn, f"cotangent {name}"))
+            cotangents.append(self.tensor(drawn, f"cotangent.{name}", values, case))
+        gradient = Action.GRADIENT
+        self.add(self.call(drawn, case, drawn.id, gradient, part=gradient, cotangents=cotangents))
+
+    @property
+    def main(self) -> DrawnCase:
+        """The first main case."""
+        return self.plan.first_case(self.target.name)
+
+    def derived(self, what: str, action: Action, *, part: str = "", **more: Any) -> Call:
+        """Return a call on the first main case."""
+        return self.call(self.main, Case(name=MAIN), what, action, part=part, **more)
+
+    def moved(self, what: str, part: str, dim: str, move: Callable[[Array, int], Array]) -> Call:
+        """Return the first main case with every input that has `dim` moved along it."""
+        call = self.derived(what, Action.FORWARD, part=part)
+        inputs = []
+        for argument, (name, spec) in zip(
+            call.inputs, self.target.input_specs.items(), strict=True
+        ):
+            axis = spec.axis_of(dim) if isinstance(spec, TensorSpec) else None
+            if axis is not None and isinstance(argument, TensorKey):
+                key = str(TensorId(call.id, name))
+                values = self.plan.tensors[argument.tensor]
+                self.plan.tensors[key] = np.ascontiguousarray(move(values, axis))
+                argument = TensorKey(key)
+            inputs.append(argument)
+        return replace(call, inputs=tuple(inputs))

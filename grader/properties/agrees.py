@@ -1,0 +1,63 @@
+"""A case of its own, on which the values are the reference's."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from grader.compare.evidence import NOT_THERE, PASSED, Evidence, Fault, Judgement
+from grader.compare.outcomes import judge_call
+from grader.course.models import Case, Exercise, Target
+from grader.plan.planner import TargetPlanner
+from grader.properties.base import EARLIER, Kind, StandIns, asked_of, needs_factory, needs_tensor
+from grader.worker.names import Group
+from grader.worker.protocol import Action
+
+# faults that have nothing to do with the case
+_ALWAYS = (*NOT_THERE, Fault.TIMEOUT, Fault.CRASHED)
+
+
+class Agrees(Kind):
+    """The reference's values on a case of its own."""
+
+    by_values: ClassVar[bool] = True
+
+    kind: Literal["agrees"]
+    case: Case = Field(description="on which the values are compared")
+    strided: bool = Field(default=False, description="the inputs are views, not contiguous")
+    earlier: StandIns = EARLIER
+
+    @property
+    def of_parts(self) -> bool:  # type: ignore[override]
+        """Whether it compares values of a factory made of correct parts."""
+        return self.earlier is not None
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """Strided inputs are tensors; only a factory is made of earlier exercises."""
+        return (self.strided and needs_tensor(target)) or needs_factory(self.earlier, target)
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add a forward call for each draw of the case."""
+        for drawn in planner.draw_cases(self.case, self.name, numeric=False):
+            planner.add(
+                planner.call(
+                    drawn,
+                    self.case,
+                    self.name,
+                    Action.FORWARD,
+                    part=drawn.id,
+                    earlier=asked_of(self.earlier),
+                    strided=self.strided,
+                )
+            )
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        for call in evidence.calls_of(self.name):
+            outcome = judge_call(evidence, call, Group.OUTPUT)
+            if not outcome.passed:
+                if outcome.fault in _ALWAYS:
+                    return outcome
+                name = evidence.case(call).name
+                return replace(outcome, message=f"{name}: {outcome.message}")
+        return PASSED

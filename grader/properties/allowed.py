@@ -1,0 +1,38 @@
+"""Names that the exercise forbids."""
+
+from typing import ClassVar, Literal
+
+from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.course.models import Exercise, Target
+from grader.properties.base import Kind
+from grader.records.results import Status
+
+
+class Allowed(Kind):
+    """None of the exercise's forbidden names is used; advice, for it can be evaded."""
+
+    claim: ClassVar[bool] = True
+    for_a_person: ClassVar[bool] = True
+
+    kind: Literal["allowed"]
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """The exercise has to forbid something."""
+        return "" if exercise.forbids else "the exercise forbids nothing"
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        called = evidence.answers[evidence.first_call.id].info
+        seen = [*called.forbidden, *called.modules]
+        own = evidence.forbidden
+        if own:
+            where, name = f"{own[0].label}, line {own[0].line}", own[0].name
+        elif named := [name for name in seen if name in evidence.exercise.forbids]:
+            where, name = "it is called when the code runs", named[0]
+        else:
+            return PASSED
+        return Judgement(
+            Status.FAILED,
+            f"`{name}` does what this exercise asks you to write ({where})",
+            next_step="write the steps with basic tensor operations",
+        )

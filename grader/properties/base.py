@@ -1,0 +1,76 @@
+"""What every kind of property is made of."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Literal, cast
+
+from pydantic import Field
+
+from grader.compare.evidence import Evidence, Judgement
+from grader.course.models import Course, Exercise, Property, Target
+from grader.plan.planner import TargetPlanner
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Array, Call
+from grader.worker.names import Group, of_group
+from grader.worker.protocol import Earlier, TargetKind
+
+STILL = 1e-9  # variance of an output that does not vary
+StandIns = Literal["stand-ins"] | None
+EARLIER = Field(
+    default=None,
+    description="stand-ins: a factory of the submission's own earlier exercises gets correct "
+    "ones here, with the reference's parameters in them, so that its values can be compared",
+)
+
+
+class Kind(Property):
+    """A property with its calls and its judgement."""
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add its calls; none where the answers of the numeric cases are judged."""
+
+    @abstractmethod
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission, regardless of the target's values.
+
+        A property that holds earns its points only where the values are right too: a constant is
+        equivariant as well.
+        """
+
+
+def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:
+    """Return a target's properties, of which each is of some kind."""
+    return cast(list[Kind], course.properties(exercise, target))
+
+
+def needs_factory(earlier: StandIns, target: Target) -> str:
+    """Say so where `earlier` is given for what is no factory."""
+    return "`earlier` is for factories" if earlier and target.kind is not TargetKind.FACTORY else ""
+
+
+def needs_tensor(target: Target) -> str:
+    """Say so where no input is a tensor."""
+    return "" if target.has_tensors else "no input is a tensor"
+
+
+def needs_parameters(target: Target) -> str:
+    """Say so where there are no parameters."""
+    return "a function has no parameters" if target.kind is TargetKind.FUNCTION else ""
+
+
+def asked_of(earlier: StandIns) -> Earlier | None:
+    """Return what a call's imports of earlier exercises find, None for what the target says."""
+    return Earlier(earlier) if earlier else None
+
+
+def answers_of(evidence: Evidence, calls: Sequence[Call]) -> dict[str, Answer]:
+    """Return the float64 answers, or those in float32 where float64 is refused throughout."""
+    answers = {call.id: evidence.answers[call.id] for call in calls}
+    if evidence.answers32 and any(a.status is AnswerStatus.RAISED for a in answers.values()):
+        return {call.id: evidence.answers32.get(call.id, answers[call.id]) for call in calls}
+    return answers
+
+
+def outputs_of(answer: Answer) -> dict[str, Array]:
+    """Return the outputs of an answer by their names."""
+    return of_group(answer.tensors, Group.OUTPUT)

@@ -1,0 +1,48 @@
+"""Tensors on the input's device."""
+
+from typing import ClassVar, Literal
+
+from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.compare.explain import describe_place, explain_status, place_of
+from grader.course.models import Exercise, Target
+from grader.plan.planner import TargetPlanner
+from grader.properties.base import Kind, needs_tensor
+from grader.records.answers import AnswerStatus
+from grader.records.results import Status
+from grader.records.text import clean
+from grader.worker.protocol import Action, Cause
+
+
+class Device(Kind):
+    """No tensor is made on a device of the code's own choosing."""
+
+    claim: ClassVar[bool] = True
+
+    kind: Literal["device"]
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """There has to be an input that has a device."""
+        return needs_tensor(target)
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add the first main case on a pretended device."""
+        planner.add(planner.derived(self.name, Action.DEVICE))
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        call = evidence.call_of(self.name)
+        answer = evidence.answers[call.id]
+        if answer.error is not None and answer.error.cause is Cause.DEVICE:
+            place = describe_place(evidence, answer.error)
+            return Judgement(
+                Status.FAILED,
+                "a tensor is made on a fixed device, so the code fails on a GPU",
+                f"{clean(answer.error.message, 200)}{f' at {place}' if place else ''}",
+                "make new tensors with device=x.device, and keep tables as buffers",
+                place=None if evidence.hidden else place_of(evidence, answer.error),
+            )
+        if answer.status in (AnswerStatus.OK, AnswerStatus.RAISED) and (
+            answer.error is None or answer.error.type != "NotImplementedError"
+        ):
+            return PASSED  # an error of another kind is not about devices; other checks tell it
+        return explain_status(evidence, answer, evidence.case(call))

@@ -1,0 +1,54 @@
+"""Outputs of the input's precision."""
+
+from typing import ClassVar, Literal
+
+from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
+from grader.compare.outcomes import judge_call
+from grader.course.models import Exercise, Target
+from grader.properties.base import Kind, outputs_of
+from grader.records.results import Facts, Status
+from grader.worker.names import Group
+from grader.worker.protocol import Action
+
+_NEXT_STEP = (
+    "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not in "
+    "the formula"
+)
+
+
+class Dtype(Kind):
+    """Outputs come in the default dtype and at its precision."""
+
+    by_values: ClassVar[bool] = True
+    of_precision: ClassVar[bool] = True
+
+    kind: Literal["dtype"]
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """There has to be an output of floats."""
+        kinds = {spec.kind for spec in target.output_specs.values()}
+        return "" if "float" in kinds else "no output is of floats"
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        for call in evidence.numeric_calls(Action.FORWARD):
+            outcome = judge_call(evidence, call, Group.OUTPUT)
+            if outcome.passed and outcome.precision != "float64":
+                outputs = outputs_of(evidence.answers[call.id])
+                dtypes = {array.dtype.name for array in outputs.values()}
+                came = (
+                    f"it came as {min(dtypes)}"
+                    if dtypes - {"float64"}
+                    else "its last digits are wrong, as those of float32 are"
+                )
+                return Judgement(
+                    Status.FAILED,
+                    f"with float64 inputs the output should be float64: {came}",
+                    next_step=_NEXT_STEP,
+                    expected=Facts(dtype="float64"),
+                    actual=Facts(dtype="float32"),
+                    case=evidence.case(call),
+                )
+            if not outcome.passed and outcome.fault is not Fault.VALUES:
+                return outcome
+        return PASSED

@@ -1,0 +1,55 @@
+"""Inputs that stay as they were."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from grader.compare.evidence import NEW_TENSOR, PASSED, Evidence, Judgement
+from grader.compare.explain import explain_status
+from grader.course.models import Exercise, Target
+from grader.properties.base import Kind, answers_of, needs_tensor
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Array
+from grader.records.results import Status
+from grader.worker.names import Group, tensor_name
+from grader.worker.protocol import Action, TensorKey
+
+
+class InputsUnchanged(Kind):
+    """The caller's tensors are as they were."""
+
+    claim: ClassVar[bool] = True
+    shrinkable: ClassVar[bool] = True
+
+    kind: Literal["inputs-unchanged"]
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """There has to be an input that could be changed."""
+        return needs_tensor(target)
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        for call in evidence.numeric_calls(Action.FORWARD) or [evidence.first_call]:
+            answer = answers_of(evidence, [call])[call.id]
+            if answer.status is not AnswerStatus.OK:
+                return explain_status(evidence, answer, evidence.case(call))
+            for place, (name, argument) in enumerate(
+                zip(evidence.target.inputs, call.inputs, strict=True)
+            ):
+                if not isinstance(argument, TensorKey):
+                    continue
+                before = evidence.key.plan.tensors[argument.tensor]
+                if not _same(answer.tensors.get(tensor_name(Group.INPUT, place)), before):
+                    return Judgement(
+                        Status.FAILED,
+                        f"`{name}`, the caller's tensor, is changed by the call",
+                        next_step=NEW_TENSOR,
+                        case=evidence.case(call),
+                    )
+        return PASSED
+
+
+def _same(after: Array | None, before: Array) -> bool:
+    if after is None or after.shape != before.shape:
+        return False
+    return np.array_equal(after, before.astype(after.dtype))

@@ -1,0 +1,52 @@
+"""A case that must be refused."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.compare.explain import describe_student_error, explain_status
+from grader.course.models import Case
+from grader.plan.planner import TargetPlanner
+from grader.properties.base import Kind
+from grader.records.answers import AnswerStatus
+from grader.records.results import Status
+from grader.worker.protocol import Action
+
+
+class Raises(Kind):
+    """A case that must be refused, at construction or in the call."""
+
+    kind: Literal["raises"]
+    error: str = Field(description="the exception's name; one derived from it will do")
+    case: Case = Field(description="that must be refused")
+
+    @property
+    def error_due(self) -> str:
+        """The exception that its call ends in where all is right."""
+        return self.error
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add a call that should end in an exception."""
+        drawn = planner.draw_cases(self.case, self.name, numeric=False)[0]
+        planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, refused=True))
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        call = evidence.call_of(self.name)
+        answer = evidence.answers[call.id]
+        case = evidence.case(call)
+        if answer.status is AnswerStatus.RAISED and answer.error is not None:
+            if self.error in answer.error.bases:
+                return PASSED
+            written = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK
+            if answer.error.type == "NotImplementedError" and not written:
+                return explain_status(evidence, answer, case)
+            said = describe_student_error(evidence, answer.error)
+            message = f"{case.name} should raise {self.error}, it raised {said}"
+        elif answer.status is AnswerStatus.OK:
+            message = f"{case.name} goes unnoticed: it should raise {self.error}"
+        else:
+            return explain_status(evidence, answer, case)
+        step = f"check for it and raise {self.error} with a helpful text"
+        return Judgement(Status.FAILED, message, next_step=step, case=case)

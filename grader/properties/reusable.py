@@ -1,0 +1,60 @@
+"""One module for inputs of several shapes."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from grader.compare.evidence import NOT_THERE, PASSED, Evidence, Fault, Judgement
+from grader.compare.outcomes import judge_call
+from grader.course.expressions import Range
+from grader.course.models import Case, Exercise, Target
+from grader.plan.draw import Dims
+from grader.plan.planner import TargetPlanner
+from grader.properties.base import Kind
+from grader.records.ids import MAIN
+from grader.worker.names import Group
+from grader.worker.protocol import Action
+
+
+class Reusable(Kind):
+    """One module serves inputs of several shapes, one after the other."""
+
+    by_values: ClassVar[bool] = True
+
+    kind: Literal["reusable"]
+    dims: list[str] = Field(min_length=1, description="the dims that change between the calls")
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """The target has to have the dims, as ranges, and inputs that read them."""
+        read = {name for spec in target.input_specs.values() for name in spec.names()}
+        for dim in self.dims:
+            if dim not in target.dims:
+                return f"it has no dim '{dim}'"
+            if not isinstance(target.dim_specs[dim], Range):
+                return f"the dim '{dim}' is no range"
+            if dim not in read:
+                return f"no input reads the dim '{dim}'"
+        return ""
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add two calls of one module, the second with larger inputs."""
+        drawn = planner.main
+        moved: Dims = {**drawn.dims, **{d: drawn.dims[d] + 1 for d in self.dims}}
+        second = replace(drawn, slug=self.name, number=2, dims=moved)
+        again = planner.inputs(second, Case(name=MAIN))
+        planner.add(planner.derived(self.name, Action.REUSE, again=again))
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        outcome = judge_call(evidence, evidence.call_of(self.name), Group.OUTPUT)
+        if outcome.passed or outcome.fault in (*NOT_THERE, Fault.UNBOUND):
+            return PASSED if outcome.passed else outcome
+        return Judgement(
+            outcome.status,
+            f"a second input of another shape fails on the same module: {outcome.message}",
+            outcome.detail,
+            "read the sizes from the input at each call, and keep nothing between calls",
+            case=outcome.case,
+            place=outcome.place,
+        )

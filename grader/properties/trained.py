@@ -1,0 +1,56 @@
+"""Gradients that reach every parameter."""
+
+from typing import Literal
+
+import numpy as np
+
+from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.compare.explain import explain_status
+from grader.course.models import Exercise, Target
+from grader.properties.base import Kind, needs_parameters
+from grader.records.answers import AnswerStatus
+from grader.records.results import Status
+from grader.records.text import clean
+from grader.worker.names import Group, of_group
+from grader.worker.protocol import Action
+
+
+class Trained(Kind):
+    """A gradient reaches every registered parameter."""
+
+    kind: Literal["trained"]
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """There have to be parameters, and gradients that are asked for."""
+        asked = "" if target.points.gradient else "the target has no points for gradients"
+        return needs_parameters(target) or asked
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        return judge_trained(evidence)
+
+
+def judge_trained(evidence: Evidence) -> Judgement:
+    """Whether a gradient reached every registered parameter that the reference trains."""
+    for call in evidence.numeric_calls(Action.GRADIENT):
+        answer, expected = evidence.answers[call.id], evidence.key.answers[call.id]
+        if call.id in evidence.answers32 and answer.status is AnswerStatus.RAISED:
+            answer = evidence.answers32[call.id]
+        case = evidence.case(call)
+        if answer.status is not AnswerStatus.OK:
+            return explain_status(evidence, answer, case)
+        idle = {
+            role
+            for role, array in of_group(expected.tensors, Group.GRADIENT).items()
+            if np.abs(array).max(initial=0.0) < 1e-12
+        }
+        for untrained in answer.info.untrained:
+            if not untrained.roles or not set(untrained.roles) <= idle:
+                named = f"the parameter `{clean(untrained.name, 80)}`"
+                return Judgement(
+                    Status.FAILED,
+                    f"no gradient reaches {'a parameter' if evidence.hidden else named}",
+                    next_step="check that forward uses it, and that nothing is detached",
+                    case=case,
+                )
+    return PASSED

@@ -1,0 +1,1 @@
+"""What everybody needs: results, calls, answers, the key, identifiers, text."""

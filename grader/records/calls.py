@@ -1,0 +1,113 @@
+"""A plan: the cases of an exercise as they are drawn, and the calls that they are for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grader.records.ids import MAIN, CallId
+from grader.worker.protocol import Earlier, Scalar, TargetKind, WorkerCall, to_json
+
+Array = NDArray[Any]
+
+PUBLIC = "public"  # the split that everybody has
+HIDDEN = "hidden"  # the split that an instructor's secret draws
+
+
+@dataclass(frozen=True)
+class DrawnCase:
+    """A configuration with its sizes drawn."""
+
+    slug: str  # "main", or what the case's name or property makes of it
+    number: int  # among the draws of one configuration, from 1
+    name: str  # what a student reads: "main" or "one head"
+    target: str
+    dims: Mapping[str, int]
+    construct: Mapping[str, Scalar]  # as shown to a student
+    options: Mapping[str, Scalar]
+    numeric: bool  # judged by the numeric check, not by a property
+    gradient: bool
+
+    @property
+    def id(self) -> str:
+        """Names the case among those of its target: `main-1`."""
+        return f"{self.slug}-{self.number}"
+
+    @property
+    def main(self) -> bool:
+        """Whether it is an ordinary case, and shows nothing special."""
+        return self.slug == MAIN
+
+
+@dataclass(frozen=True)
+class Call(WorkerCall):
+    """One call of one target, with what the parent alone needs to know of it."""
+
+    case: str = ""  # the id of its case
+    earlier: Earlier = Earlier.STANDINS  # what imports of earlier exercises find
+    refused: bool = False  # it should end in an exception, and no parameters are filled in
+
+    @property
+    def free(self) -> bool:
+        """Whether the values are the module's own, drawn at construction."""
+        return self.kind is TargetKind.FACTORY and not self.roles
+
+    @cached_property
+    def sent_text(self) -> str:
+        """What a child gets of it, as JSON; a class asks for it again and again."""
+        return to_json(self.sent)
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain data and records, as a key keeps it."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Call":
+        """Read a call of a key back; raises KeyError, TypeError or ValueError."""
+        known = {**data, "earlier": Earlier(data["earlier"])}
+        call = super().from_json(known)
+        assert isinstance(call, Call)  # noqa: S101 - for the type checker
+        return call
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All calls of one exercise on one split, with the tensors that they read."""
+
+    exercise: str
+    split: str
+    cases: list[DrawnCase]
+    calls: list[Call]
+    tensors: dict[str, Array]
+
+    def of_target(self, target: str) -> list[Call]:
+        """Return the calls of one target, in order."""
+        return [call for call in self.calls if call.target == target]
+
+    def of_property(self, target: str, name: str) -> list[Call]:
+        """Return the calls that a property of a target asked for, in order."""
+        return [c for c in self.of_target(target) if CallId.parse(c.id).what == name]
+
+    def call(self, wanted: CallId) -> Call:
+        """Return one call; raises KeyError."""
+        for call in self.calls:
+            if call.id == str(wanted):
+                return call
+        raise KeyError(str(wanted))
+
+    def case(self, target: str, case: str) -> DrawnCase:
+        """Return one case by its id; raises KeyError."""
+        for drawn in self.cases:
+            if drawn.target == target and drawn.id == case:
+                return drawn
+        raise KeyError(f"{target}/{case}")
+
+    def first_case(self, target: str) -> DrawnCase:
+        """Return the first ordinary case of a target; raises KeyError."""
+        return self.case(target, f"{MAIN}-1")
+
+    def numeric_cases(self, target: str) -> list[DrawnCase]:
+        """Return the cases of the numeric check, smallest first."""
+        return [c for c in self.cases if c.target == target and c.numeric]

@@ -1,0 +1,266 @@
+"""What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from grader.records.ids import CheckId
+from grader.records.ids import Kind as Kind
+from grader.worker.protocol import Scalar
+
+FORMAT_VERSION = 1
+
+
+class Status(StrEnum):
+    """A check's verdict."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"  # for want of something else; earns nothing, its points stay possible
+    TIMEOUT = "timeout"
+    ERROR = "error"  # the grader's own fault; outranks the rest
+
+    @staticmethod
+    def worst(statuses: "Iterable[Status]") -> "Status":
+        """Return the status that a whole takes from its parts."""
+        return max(statuses, key=_RANK.index, default=Status.PASSED)
+
+
+_RANK = [Status.PASSED, Status.SKIPPED, Status.FAILED, Status.TIMEOUT, Status.ERROR]
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A parameter and its shape."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What can be said of a tensor or of a module, as expected or as it came; None is unsaid."""
+
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    finite: bool | None = None
+    count: int | None = None  # of numbers that are not finite
+    value: float | None = None  # at `index`
+    largest_difference: float | None = None
+    index: tuple[int, ...] | None = None  # of the largest difference, or of what is not finite
+    parameters: int | tuple[Sized, ...] | None = None  # how many numbers, or which tensors
+
+    def to_json(self) -> dict[str, object]:
+        """Return what is said, as plain data."""
+        said: dict[str, object] = {k: v for k, v in vars(self).items() if v is not None}
+        for name in ("shape", "index"):
+            if name in said:
+                said[name] = list(getattr(self, name))
+        if isinstance(self.parameters, tuple):
+            said["parameters"] = [[one.name, list(one.shape)] for one in self.parameters]
+        return said
+
+
+@dataclass(frozen=True)
+class ShownCase:
+    """A case as a student may see it."""
+
+    name: str
+    dims: Mapping[str, int]
+    constructor: Mapping[str, Scalar]
+    options: Mapping[str, Scalar]
+    inputs: Mapping[str, object] | None = None  # nested lists of numbers, where they are few
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain data with stable field names."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a submission's."""
+
+    label: str  # of the file or cell
+    line: int
+    caller: "Place | None" = None  # in the file that is graded, where this one is another
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of one target."""
+
+    id: CheckId
+    status: Status
+    score: float
+    max_score: float
+    message: str = ""  # one plain sentence, empty where passed
+    next_step: str = ""  # what to do now
+    expected: Facts = Facts()
+    actual: Facts = Facts()
+    case: ShownCase | None = None
+    place: Place | None = None  # where the submission raised what the message tells
+    unwritten: bool = False  # for want of code that is not written yet
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of check it is."""
+        return self.id.kind
+
+    @property
+    def target(self) -> str:
+        """The name of the target that is checked."""
+        return self.id.target
+
+
+@dataclass(frozen=True)
+class CheckGroup:
+    """Some checks of an exercise, and what they come to together."""
+
+    name: str  # the target that they are of, or their kind
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def score(self) -> float:
+        """The points of all of them."""
+        return sum(check.score for check in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        """The points that all of them could give."""
+        return sum(check.max_score for check in self.checks)
+
+    @property
+    def status(self) -> Status:
+        """The worst status."""
+        return Status.worst(check.status for check in self.checks)
+
+    @property
+    def kinds(self) -> "tuple[CheckGroup, ...]":
+        """The same checks by kind."""
+        return _grouped(self.checks, lambda check: check.kind)
+
+
+def _grouped(
+    checks: Iterable[CheckResult], name: Callable[[CheckResult], str]
+) -> tuple[CheckGroup, ...]:
+    """Checks by a name of theirs, in the order in which the names come up."""
+    groups: dict[str, list[CheckResult]] = {}
+    for check in checks:
+        groups.setdefault(name(check), []).append(check)
+    return tuple(CheckGroup(str(name), tuple(own)) for name, own in groups.items())
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """What one kind of check came to, in the points of a notebook's test cell."""
+
+    kind: Kind
+    score: float  # 0 to max_score
+    max_score: float
+    status: Status
+    checks: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The mistake behind a target's failed checks, as far as it could be told."""
+
+    target: str
+    bugs: tuple[str, ...]  # identifiers; several where they cannot be told apart or act at once
+    step: str  # the first step that went wrong, "" where none can be named
+    hint: str
+    evidence: str = ""
+
+    @property
+    def told(self) -> str:
+        """The mistake and its hint in one line, "" where neither is known."""
+        return f"{self.evidence}{f' Hint: {self.hint}' if self.hint else ''}".strip()
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """All checks of one exercise on one submission."""
+
+    exercise: str
+    title: str
+    status: Status
+    score: float
+    max_score: float
+    checks: tuple[CheckResult, ...]
+    diagnoses: tuple[Diagnosis, ...] = ()
+    notes: tuple[str, ...] = ()  # what a person should know that costs nothing
+    output: str = ""  # the first of what the submission printed
+
+    @property
+    def targets(self) -> tuple[CheckGroup, ...]:
+        """The checks by target."""
+        return _grouped(self.checks, lambda check: check.target)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What `--json` prints."""
+
+    course: str
+    engine: str
+    key: str
+    results: tuple[ExerciseResult, ...]
+
+    @property
+    def score(self) -> float:
+        """The points of all exercises."""
+        return sum(result.score for result in self.results)
+
+    @property
+    def max_score(self) -> float:
+        """The points that all exercises could give."""
+        return sum(result.max_score for result in self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data with stable field names."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "course": self.course,
+            "engine": self.engine,
+            "key": self.key,
+            "results": [result_to_json(result) for result in self.results],
+        }
+
+
+def result_to_json(result: ExerciseResult) -> dict[str, Any]:
+    """Return plain data with stable field names."""
+    return {
+        "exercise": result.exercise,
+        "status": result.status.value,
+        "score": result.score,
+        "max_score": result.max_score,
+        "checks": [_check_to_json(check) for check in result.checks],
+        "diagnoses": [
+            {
+                "target": d.target,
+                "bugs": list(d.bugs),
+                "step": d.step,
+                "hint": d.hint,
+                "evidence": d.evidence,
+            }
+            for d in result.diagnoses
+        ],
+        "notes": list(result.notes),
+    }
+
+
+def _check_to_json(check: CheckResult) -> dict[str, Any]:
+    return {
+        "id": str(check.id),
+        "kind": check.kind.value,
+        "target": check.target,
+        "status": check.status.value,
+        "score": check.score,
+        "max_score": check.max_score,
+        "message": check.message,
+        "next_step": check.next_step,
+        "expected": check.expected.to_json(),
+        "actual": check.actual.to_json(),
+        "case": check.case.to_json() if check.case else {},
+    }

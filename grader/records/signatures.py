@@ -1,0 +1,152 @@
+"""Signatures: numbers by which ways of going wrong are told apart, and those of known bugs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Array
+
+
+class Code(IntEnum):
+    """What a signature keeps of a call beside values: the columns of its codes."""
+
+    ENDED = 0  # how the call ended
+    ERROR = 1  # which exception, or which form the answer has
+    CHANGED = 2  # which inputs the call changed, a bit each
+    REGISTERED = 3  # how many numbers the module registers
+    LOOSE = 4  # kinds of things that are not registered
+    UNTRAINED = 5  # parameters that no gradient reached
+    FORBIDDEN = 6  # whether a forbidden name was seen
+
+
+_OF_VALUES = (Code.ENDED, Code.ERROR)
+_ROOM = 0.08  # relative distance of statistics that are the same: several standard errors
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One target's answers in short."""
+
+    codes: Array  # (calls, codes) int64
+    values: Array  # (calls, 3) float64
+    failing: Array  # (checks,) uint8: 1 where the check failed
+    sampled: Array  # (calls,) bool: where the values are statistics
+
+    def of_values(self, rows: Sequence[int]) -> "Signature":
+        """Return what the values of some calls say, and nothing of the checks."""
+        return Signature(
+            self.codes[rows].take(_OF_VALUES, axis=-1),
+            self.values[rows],
+            self.failing[:0],
+            self.sampled[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The signatures that a target's answers have under known bugs, one row a suspect."""
+
+    names: tuple[tuple[str, ...], ...]  # each row's bugs, as "target/id"
+    codes: Array  # (suspects, calls, codes)
+    values: Array  # (suspects, calls, 3)
+    failing: Array  # (suspects, checks)
+
+    @staticmethod
+    def gather(rows: Sequence[tuple[tuple[str, ...], Signature]]) -> "Suspects":
+        """Stack signatures of one target; there is at least one."""
+        return Suspects(
+            tuple(names for names, _ in rows),
+            np.stack([s.codes for _, s in rows]),
+            np.stack([s.values for _, s in rows]),
+            np.stack([s.failing for _, s in rows]),
+        )
+
+    @cached_property
+    def first_alike(self) -> dict[str, str]:
+        """For each single bug, the first whose first variant looks the same."""
+        seen: dict[tuple[bytes, bytes, bytes], str] = {}
+        alike: dict[str, str] = {}
+        for row, names in enumerate(self.names):
+            rounded = np.round(self.values[row], 7) + 0.0  # no negative zero
+            looks = (self.codes[row].tobytes(), rounded.tobytes(), self.failing[row].tobytes())
+            alike.setdefault(names[0], seen.setdefault(looks, names[0]))
+        return alike
+
+    def signature(self, row: int) -> Signature:
+        """Return one suspect's signature, as a submission's would be; none of it is sampled."""
+        calls = self.codes.shape[1]
+        return Signature(
+            self.codes[row], self.values[row], self.failing[row], np.zeros(calls, dtype=bool)
+        )
+
+    def of_values(self, rows: Sequence[int]) -> "Suspects":
+        """Return the suspects as `Signature.of_values` sees them."""
+        return Suspects(
+            self.names,
+            self.codes[:, rows].take(_OF_VALUES, axis=-1),
+            self.values[:, rows],
+            self.failing[:, :0],
+        )
+
+    def equal_calls(self, seen: Signature, tolerance: float) -> tuple[Array, Array]:
+        """Which calls of which suspect are as `seen`, and how far apart their values are."""
+        size = np.where(seen.sampled, 1e-3, 1.0)[:, None] + np.abs(seen.values)
+        apart = (np.abs(self.values - seen.values) / size).max(axis=2)
+        room = np.where(seen.sampled, _ROOM, tolerance)
+        same = (self.codes == seen.codes).all(axis=2) & (apart <= room)
+        return same, np.where(seen.sampled, 0.0, apart)
+
+    def matching(self, seen: Signature, tolerance: float) -> list[tuple[tuple[str, ...], float]]:
+        """Return the suspects whose signature is `seen`, each with its distance."""
+        equal, apart = self.equal_calls(seen, tolerance)
+        same = equal.all(axis=1) & (self.failing == seen.failing).all(axis=1)
+        return [(self.names[row], float(apart[row].max())) for row in np.flatnonzero(same)]
+
+    def only(self, rows: Array) -> "Suspects":
+        """Return some of the suspects."""
+        names = tuple(name for name, kept in zip(self.names, rows, strict=True) if kept)
+        return Suspects(names, self.codes[rows], self.values[rows], self.failing[rows])
+
+    def matching_where_wrong(
+        self,
+        seen: Signature,
+        right: Signature,
+        branches: Sequence[Array],
+        tolerance: float,
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """Return the suspects that `seen` equals on every call where it is not `right`.
+
+        A mistake may stand in one branch only, as a scale that is missing unless it is given.
+        Where it is none of `branches`, sets of calls, it must explain more than it misses. Of
+        several suspects those come back that are wrong where `seen` is right least often.
+        """
+        reference = Suspects.gather([((), right)])
+        correct = reference.equal_calls(seen, tolerance)[0][0]
+        raised = seen.codes[:, Code.ENDED] == list(AnswerStatus).index(AnswerStatus.RAISED)
+        if raised[~correct].all():
+            return []  # exceptions alone tell mistakes apart badly: many raise in the same places
+        equal, apart = self.equal_calls(seen, tolerance)
+        broken = ~reference.equal_rows(self, tolerance)
+        misses = (broken & correct).sum(axis=1)
+        enough = (broken & ~correct).sum(axis=1) > misses
+        for branch in branches:
+            if not (~correct & ~branch).any() and not correct.all():
+                enough |= ~(broken & correct & branch).any(axis=1)
+        fits = (equal | correct).all(axis=1) & enough
+        if not fits.any():
+            return []
+        least = misses[fits].min()
+        return [
+            (self.names[row], float(apart[row][~correct].max()))
+            for row in np.flatnonzero(fits & (misses == least))
+        ]
+
+    def equal_rows(self, others: "Suspects", tolerance: float) -> Array:
+        """Which calls of which of `others` are as this one's only row."""
+        apart = np.abs(others.values - self.values) / (1 + np.abs(self.values))
+        same = (others.codes == self.codes).all(axis=2) & (apart.max(axis=2) <= tolerance)
+        return np.asarray(same)

@@ -1,0 +1,24 @@
+"""Text that is safe to show, sentences with their stops, and shapes as a student writes them."""
+
+_STOPS = (".", "?", "!", "…")
+
+
+def printable(text: str) -> str:
+    """Return a text in which each character that moves, restyles or turns text is a space."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def clean(text: str, limit: int) -> str:
+    """Return a submission's text without control and bidirectional characters, cut to `limit`."""
+    kept = " ".join(printable(text).split())
+    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+
+
+def ended(sentence: str) -> str:
+    """Return a sentence with one full stop, or with the other mark that it ends in."""
+    return sentence if sentence.endswith(_STOPS) else f"{sentence}."
+
+
+def shown_shape(shape: tuple[int, ...]) -> str:
+    """Return a shape as a student writes it."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"

@@ -1,0 +1,112 @@
+"""What every report says, whatever it is rendered to: which checks are shown, and in what words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.records.results import (
+    CheckGroup,
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Facts,
+    Kind,
+    Status,
+)
+
+MARKS = {
+    Status.PASSED: "✓",
+    Status.FAILED: "✗",
+    Status.SKIPPED: "–",
+    Status.TIMEOUT: "⧖",
+    Status.ERROR: "!",
+}
+_INPUT = 120  # characters of an input that are shown
+_VALUES = 300  # characters of what was expected, and of what came
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """What is said of one target."""
+
+    group: CheckGroup
+    diagnoses: tuple[Diagnosis, ...]
+    failures: tuple[CheckResult, ...]  # different ones, each told once
+
+
+def paragraphs(result: ExerciseResult) -> list[Paragraph]:
+    """Return what is said of each target, in the order of the exercise."""
+    told = _each_once(result.diagnoses)
+    return [
+        Paragraph(
+            group,
+            tuple(d for d in told if d.target == group.name),
+            tuple(distinct_failures(group.checks)),
+        )
+        for group in result.targets
+    ]
+
+
+def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
+    """Diagnoses as they are told: a mistake that stood in an earlier target only once."""
+    first: dict[tuple[str, ...], str] = {}
+    told = []
+    for diagnosis in diagnoses:
+        target = first.setdefault(diagnosis.bugs or (diagnosis.target,), diagnosis.target)
+        if target != diagnosis.target:
+            said = f"The same mistake as in `{target}`."
+            diagnosis = replace(diagnosis, evidence=said, hint="")
+        told.append(diagnosis)
+    return told
+
+
+def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The failed checks, the first of each message; bug checks only repeat the others."""
+    told: dict[str, CheckResult] = {}
+    for check in checks:
+        skipped = check.status is Status.SKIPPED and check.kind is not Kind.NUMERIC
+        if check.status is not Status.PASSED and check.kind is not Kind.BUG and not skipped:
+            told.setdefault(check.message, check)
+    return list(told.values())
+
+
+def sole_reason(result: ExerciseResult) -> CheckResult | None:
+    """Return the one failure that all of an exercise comes down to, such as a file not there."""
+    failed = [c for c in result.checks if c.status is not Status.SKIPPED and c.kind is not Kind.BUG]
+    if len({(check.status, check.message) for check in failed}) != 1 or not failed[0].message:
+        return None
+    several = len({check.target for check in failed}) > 1
+    return failed[0] if several or f"`{failed[0].target}`" not in failed[0].message else None
+
+
+def shown_case(check: CheckResult) -> str:
+    """Return a case in words: its name, sizes, options and, where they are small, inputs."""
+    case = check.case
+    if case is None:
+        return ""
+    options = "".join(f", {name}={value!r}" for name, value in case.options.items())
+    inputs = "".join(f"; {name} = {_brief(v)}" for name, v in (case.inputs or {}).items())
+    return f"{case.name} ({_listed(case.dims)}{options}){inputs}"
+
+
+def shown_sizes(check: CheckResult) -> str:
+    """Return a case in fewer words: its name and sizes."""
+    return f"{check.case.name} ({_listed(check.case.dims)})" if check.case else ""
+
+
+def shown_values(facts: Facts) -> str:
+    """Return what was expected, or what came, in one line: "shape [2, 4], dtype float64"."""
+    return ", ".join(f"{name} {value}" for name, value in facts.to_json().items())[:_VALUES]
+
+
+def _listed(dims: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in dims.items())
+
+
+def _brief(values: object) -> str:
+    text = str(values).replace(".0", "")
+    return text if len(text) <= _INPUT else f"{text[: _INPUT - 1]}…"
+
+
+def number(value: float) -> str:
+    """Return points without trailing zeros."""
+    return f"{round(value, 2):g}"

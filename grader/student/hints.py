@@ -1,0 +1,115 @@
+"""Hints by degrees, from gentle to plain: from the diagnosis at hand, or from the lesson."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.course.lesson import Passage, find_passage
+from grader.course.models import Exercise, Target
+from grader.records.ids import CallId
+from grader.records.key import AnswerKey
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
+from grader.records.text import ended
+
+_SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All that can be told about one target's trouble, from gentle to plain."""
+
+    target: str
+    topic: str  # what the hints are about: a known bug, a step, a check
+    finding: str  # what is known, one sentence; may be ""
+    hints: tuple[str, ...]
+    lesson: Passage | None
+
+
+def next_hint(
+    exercise: Exercise, key: AnswerKey, result: ExerciseResult, lesson: Sequence[Passage]
+) -> Advice | None:
+    """Return advice on the first target that is not right, None where all is."""
+    for target in exercise.targets:
+        checks = [check for check in result.checks if check.target == target.name]
+        failed = [check for check in checks if check.status is not Status.PASSED]
+        if not failed:
+            continue
+        found = [d for d in result.diagnoses if d.target == target.name]
+        if found and found[0].bugs:
+            return _of_bug(target, key, found[0], lesson)
+        if found:
+            return _of_step(target, found[0], lesson)
+        first = next((c for c in failed if c.kind is not Kind.BUG and c.message), failed[0])
+        if first.unwritten:
+            return _unwritten(target, key, lesson)
+        return _of_check(target, first, lesson)
+    return None
+
+
+def _of_bug(
+    target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
+) -> Advice:
+    bugs = {bug.id: bug for bug in key.book.bugs if bug.target == target.name}
+    others = {bug.id: bug for bug in key.book.bugs}
+    bug = bugs.get(diagnosis.bugs[0]) or others[diagnosis.bugs[0]]
+    return Advice(
+        target.name,
+        "+".join(diagnosis.bugs),
+        diagnosis.evidence,
+        bug.hints,
+        find_passage(lesson, bug.lesson) or _section(target, lesson),
+    )
+
+
+def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) -> Advice:
+    step = diagnosis.step
+    further = (
+        f"Print `{step}` for the smallest case, and work the same numbers out by hand.",
+        _SHAPES,
+    )
+    passage = _section(target, lesson)
+    return Advice(
+        target.name, f"step {step}", diagnosis.evidence, (diagnosis.hint, *further), passage
+    )
+
+
+def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
+    """For a blank: where the lesson speaks of it, then its steps, then their shapes."""
+    hints = ["Begin with the docstring: it says what goes in and what comes out."]
+    levels = [" and ".join(level) for level in target.step_levels]
+    if levels:
+        hints.append(f"Go step by step: {', then '.join(levels)}.")
+    if shapes := _step_shapes(target, key):
+        hints.append(shapes)
+    return Advice(target.name, "not written yet", "", tuple(hints), _section(target, lesson))
+
+
+def _section(target: Target, lesson: Sequence[Passage]) -> Passage | None:
+    return next((p for p in lesson if f"{target.name}(" in p.section), None)
+
+
+def _step_shapes(target: Target, key: AnswerKey) -> str:
+    case = key.plan.first_case(target.name)
+    sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
+    steps = key.steps(str(CallId.first(target.name)))
+    shapes = ", ".join(f"{n} {steps[n].shape}" for n in target.step_names if n in steps)
+    return f"For {sizes} the shapes are: {shapes}." if shapes else ""
+
+
+def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> Advice:
+    hints = [_sentence(check.next_step)] if check.next_step else []
+    if check.case:  # it ran
+        hints.append(_SHAPES)
+    return Advice(
+        target.name,
+        check.id.in_target,
+        _sentence(check.message),
+        tuple(hints),
+        _section(target, lesson),
+    )
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital, unless it begins with a name, and with its full stop."""
+    first = text.split(maxsplit=1)[0] if text else ""
+    begun = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+    return ended(begun)

@@ -1,0 +1,96 @@
+"""What a student's course remembers between runs: points, and how far hints were told.
+
+It stands in `.grade/progress.json` of the course folder. Nothing depends on it: a file that is
+missing, damaged or not writable is a fresh start.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from grader.course.load import CourseFolder
+from grader.files import write_files
+from grader.handin.read import Source
+from grader.records.results import ExerciseResult, Status
+
+_FILE = ".grade/progress.json"
+_FORMAT = 1
+
+
+class ExerciseProgress(BaseModel):
+    """How far one exercise is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    score: float = Field(default=0.0, ge=0)  # of the last run
+    best: float = Field(default=0.0, ge=0)
+    passed: bool = False  # in the last run
+    graded: str = ""  # digest of the text that the last run graded
+    hints: dict[str, int] = {}  # topic -> how many of its hints were told
+
+
+class CourseProgress(BaseModel):
+    """How far a student is in a course."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format_version: int = _FORMAT
+    exercises: dict[str, ExerciseProgress] = {}
+
+    def of(self, exercise: str) -> ExerciseProgress:
+        """Return an exercise's part, a fresh one where there is none."""
+        return self.exercises.get(exercise, ExerciseProgress())
+
+
+def load_progress(folder: CourseFolder) -> CourseProgress:
+    """Read the progress; whatever cannot be read is a fresh start."""
+    try:
+        progress = CourseProgress.model_validate_json((folder.root / _FILE).read_bytes())
+    except (OSError, ValidationError):
+        return CourseProgress()
+    return progress if progress.format_version == _FORMAT else CourseProgress()
+
+
+def remember_result(folder: CourseFolder, result: ExerciseResult, source: Source) -> None:
+    """Keep what a run of the student's own work in a course came to."""
+    if not folder.shipped:
+        return  # a source tree is no student's course
+    before = load_progress(folder).of(result.exercise)
+    now = ExerciseProgress(
+        score=result.score,
+        best=max(result.score, before.best),
+        passed=result.status is Status.PASSED,
+        graded=digest_of(source),
+        hints=before.hints,
+    )
+    _keep(folder, {result.exercise: now})
+
+
+def remember_hint(folder: CourseFolder, exercise: str, topic: str, told: int) -> None:
+    """Keep how many hints of a topic were told."""
+    before = load_progress(folder).of(exercise)
+    hints = {**before.hints, topic: told}
+    _keep(folder, {exercise: before.model_copy(update={"hints": hints})})
+
+
+def forget_exercise(folder: CourseFolder, exercise: str) -> None:
+    """Begin an exercise anew: its points and hints are forgotten."""
+    _keep(folder, {exercise: ExerciseProgress()})
+
+
+def digest_of(source: Source) -> str:
+    """Return a digest of the text that grading reads."""
+    return hashlib.sha256(repr((source.units, source.problem)).encode()).hexdigest()[:16]
+
+
+def _keep(folder: CourseFolder, changed: Mapping[str, ExerciseProgress]) -> None:
+    if not folder.shipped:
+        return
+    exercises = {**load_progress(folder).exercises, **changed}
+    text = CourseProgress(exercises=exercises).model_dump_json(indent=1)
+    try:
+        write_files(Path(folder.root), {_FILE: f"{text}\n".encode()})
+    except OSError:
+        return  # a folder that nobody may write to; grading goes on

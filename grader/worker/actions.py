@@ -1,0 +1,253 @@
+"""The actions: what a call does with its target, and what it claims of it."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from grader.worker import device
+from grader.worker.adam import Adam
+from grader.worker.attached import LISTED, Loose, loose_things, named, untrained
+from grader.worker.binding import own_items
+from grader.worker.claims import CallClaim, type_name
+from grader.worker.loading import WorkerError
+from grader.worker.names import Group, seen_name, tensor_name
+from grader.worker.protocol import Action, Cause, LooseClaim, ShapeClaim, Training, WorkerCall
+from grader.worker.record import Recorder
+from grader.worker.targets import Ready, Targets, mixes_of
+
+
+class CutOffError(WorkerError):
+    """No gradient can flow from a submission's output to its inputs."""
+
+    cause = Cause.CUT_OFF
+
+
+@dataclass
+class Workbench:
+    """What the actions of one submission share."""
+
+    targets: Targets
+    audits: bool = True  # whether anything is claimed of registered parameters
+    forbidden: Mapping[str, Any] = field(default_factory=dict)  # what may not be used, by name
+    last: tuple[WorkerCall, Ready] | None = None  # the last forward call, and what it called
+
+
+def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    ready = bench.targets.get_ready(call)
+    inputs = bench.targets.inputs(call.inputs, strided=call.strided)
+    kept = list(inputs)
+    returned = ready.function(*inputs)
+    for place, value in enumerate(kept):
+        if isinstance(value, Tensor):
+            claim.add(tensor_name(Group.INPUT, place), value)
+    claim.add_returned(call, returned)
+    if any(bond.fused for bond in ready.bonds):
+        claim.info.mixes = len(mixes_of(call))
+    loose = [] if ready.module is None else loose_things(ready.module)
+    if ready.module is not None and bench.audits:
+        _audit(bench, call, ready.module, loose, claim)
+    if not loose:  # a result that it keeps could change the gradient
+        bench.last = call, ready
+
+
+def _audit(
+    bench: Workbench,
+    call: WorkerCall,
+    module: nn.Module,
+    loose: Sequence[Loose],
+    claim: CallClaim,
+) -> None:
+    """Count the module's own parameters, and list tensors that it hides."""
+    given = [m for m in module.modules() if type(m).__module__.startswith("grader.worker")]
+    items = own_items(module, given)
+    sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
+    claim.info.registered = sum(sizes.values())
+    claim.info.names = [ShapeClaim(i.name, list(i.shape)) for i in items[:LISTED]]
+    claim.info.loose = _lasting(bench, call, module, loose) if loose else []
+    claim.info.given = len({id(m) for m in given})
+    if call.watch:
+        classes = [c for c in bench.forbidden.values() if isinstance(c, type)]
+        used = {type(m) for m in module.modules()}
+        names = {n for n, c in bench.forbidden.items() if c in classes and c in used}
+        claim.info.modules = sorted(names)
+
+
+def _lasting(
+    bench: Workbench, call: WorkerCall, module: nn.Module, loose: Sequence[Loose]
+) -> list[LooseClaim]:
+    """Of what hangs on the module unregistered, return what another call leaves in place.
+
+    A result that is kept to be looked at, such as the weights of the last call, is no state.
+    """
+    with contextlib.suppress(Exception):
+        module(*bench.targets.inputs(call.inputs))
+    after = {id(found.thing) for found in loose_things(module)}
+    return named([found for found in loose if id(found.thing) in after])
+
+
+def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    last, bench.last = bench.last, None
+    # building takes half of the time, and a module may be called more than once
+    again = last is not None and _built_from(last[0]) == _built_from(call)
+    ready = last[1] if last is not None and again else bench.targets.get_ready(call)
+    leaves: list[Any] = []
+    inputs: list[Any] = []
+    for value in bench.targets.inputs(call.inputs):
+        real = isinstance(value, Tensor) and value.is_floating_point()
+        leaves.append(value.requires_grad_() if real else value)
+        # a copy: an in-place operation on the input is another check's business
+        inputs.append(value.clone() if real else value)
+    outputs = _as_list(ready.function(*inputs), len(call.outputs))
+    _run_backward(bench, call, outputs)
+    for place, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor) and leaf.is_floating_point():
+            claim.add(tensor_name(Group.INPUT_GRADIENT, place), _or_zeros(leaf.grad, leaf))
+    for bond in ready.bonds:
+        for role, gradient in zip(bond.roles, bond.gradients(), strict=True):
+            name = tensor_name(Group.GRADIENT, role.name)
+            claim.add(name, _or_zeros(gradient, torch.zeros(role.shape)))
+    if ready.module is not None:
+        claim.info.untrained = untrained(ready.module, ready.bonds)
+
+
+def _built_from(call: WorkerCall) -> tuple[object, ...]:
+    """What tells that two calls have the same module."""
+    made = (call.target, call.kind, call.construct, call.options)
+    return (*made, call.roles, call.parameters)
+
+
+def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) -> None:
+    """Take the gradient of the outputs, weighted by the call's cotangents."""
+    if odd := [output for output in outputs if not isinstance(output, Tensor)]:
+        raise TypeError(f"a gradient needs tensors, a {type_name(odd[0])} came")
+    total = sum(
+        (output * bench.targets.tensors[key].to(output.dtype)).sum()
+        for output, key in zip(outputs, call.cotangents, strict=True)
+    )
+    if not total.requires_grad:
+        raise CutOffError("the output is cut off from its inputs: no gradient can flow")
+    total.backward()
+
+
+def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    ready = bench.targets.get_ready(call)
+    ready.function(*bench.targets.inputs(call.inputs))
+    claim.add_returned(call, ready.function(*bench.targets.inputs(call.again)))
+
+
+def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:  # noqa: ARG001 - as all
+    with torch.no_grad():
+        ready = bench.targets.get_ready(call)
+        if ready.module is not None:
+            device.move(ready.module)
+        inputs = [
+            device.PretendTensor(v) if isinstance(v, Tensor) else v
+            for v in bench.targets.inputs(call.inputs)
+        ]
+        with device.PretendDevice():  # type: ignore[no-untyped-call]
+            returned = ready.function(*inputs)
+    for output in _as_list(returned, len(call.outputs)):
+        if isinstance(output, Tensor) and output.device != device.DEVICE:
+            raise device.DeviceMix("the output is on another device than the input")
+
+
+def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    ready = bench.targets.get_ready(call)
+    if ready.module is not None:
+        ready.module.train()
+    repeats = call.repeats
+    inputs = [
+        v.repeat(repeats, *[1] * (v.dim() - 1)) if isinstance(v, Tensor) else v
+        for v in bench.targets.inputs(call.inputs)
+    ]
+    with torch.no_grad():
+        outputs = _as_list(ready.function(*inputs), len(call.outputs))
+    for name, output in zip(call.outputs, outputs, strict=True):
+        if not isinstance(output, Tensor) or output.size(0) % repeats:
+            raise TypeError(f"in training mode the {name} has another shape than in evaluation")
+        samples = output.double().unflatten(0, (repeats, -1))
+        mean = samples.mean(0)
+        squares = (samples - mean).square_()
+        claim.tensors[tensor_name(Group.MEAN, name)] = mean
+        claim.tensors[tensor_name(Group.SECOND, name)] = squares.mean(0)
+        claim.tensors[tensor_name(Group.FOURTH, name)] = squares.square_().mean(0)
+
+
+def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    module = bench.targets.get_ready(call).module
+    if module is None or call.training is None:
+        raise TypeError("there is no module to train")
+    inputs = bench.targets.inputs(call.inputs)
+    before = module(*inputs).detach()
+    claim.add(tensor_name(Group.BEFORE), before)
+    _train_to_end(module, inputs, before, bench.targets.tensors, call.training)
+    claim.add(tensor_name(Group.AFTER), module(*inputs).detach())
+
+
+def _train_to_end(
+    module: nn.Module,
+    inputs: Sequence[Any],
+    before: Tensor,
+    tensors: Mapping[str, Tensor],
+    training: Training,
+) -> None:
+    """Train until the loss is low, or for all of the steps."""
+    labels = tensors[training.labels]
+    # well below what is asked for, for the last step may raise the loss again
+    enough = nn.functional.nll_loss(before, labels) * training.share / 2
+    module.train()
+    optimizer = Adam(list(module.parameters()), training.learning_rate)
+    for _ in range(training.steps):
+        loss = nn.functional.nll_loss(module(*inputs), labels)
+        if loss.detach() < enough:
+            break
+        loss.backward()
+        optimizer.step()
+    module.eval()
+
+
+def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    """Keep every tensor that the call makes on its way, fused attention taken apart.
+
+    Where the call ends in an exception, what was made before it is the answer.
+    """
+    ready = bench.targets.get_ready(call)
+    inputs = bench.targets.inputs(call.inputs)
+    recorder = Recorder([v for v in inputs if isinstance(v, Tensor)])
+    with (
+        contextlib.suppress(Exception),
+        torch.no_grad(),
+        sdpa_kernel(SDPBackend.MATH),
+        recorder,
+    ):
+        ready.function(*inputs)
+    for number, (operation, value) in enumerate(recorder.made):
+        claim.add(seen_name(number, operation), value)
+
+
+def _as_list(returned: Any, count: int) -> list[Any]:
+    if count == 1:
+        return [returned]
+    if not isinstance(returned, tuple | list) or len(returned) != count:
+        raise TypeError(f"{count} tensors were expected, a {type_name(returned)} came")
+    return list(returned)
+
+
+def _or_zeros(gradient: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros_like(like) if gradient is None else gradient
+
+
+ACTIONS: Mapping[Action, Callable[[Workbench, WorkerCall, CallClaim], None]] = {
+    Action.FORWARD: _forward,
+    Action.GRADIENT: _gradient,
+    Action.REUSE: _reuse,
+    Action.DEVICE: _device,
+    Action.TRAIN: _train,
+    Action.FIT: _fit,
+    Action.RECORD: _record,
+}

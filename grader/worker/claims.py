@@ -1,0 +1,59 @@
+"""Gathers what one call came to: plain tensors, and a description of what was returned."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.worker.names import Group, tensor_name
+from grader.worker.protocol import InfoClaim, ValueClaim, WorkerCall
+
+_DTYPES = (
+    torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
+    torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+_LISTED = 8  # returned values that are described
+
+
+class CallClaim:
+    """What one call came to, in the making."""
+
+    def __init__(self, answer_bytes: int) -> None:
+        """Tensors beyond `answer_bytes` are left out."""
+        self.tensors: dict[str, Tensor] = {}
+        self.info = InfoClaim()
+        self._room = answer_bytes
+
+    def add(self, name: str, value: Any) -> None:
+        """Take a tensor, if it is plain and there is room for it."""
+        if type(value) not in (Tensor, nn.Parameter) or value.layout is not torch.strided:
+            return
+        if value.dtype not in _DTYPES or value.device.type != "cpu":
+            return
+        self._room -= value.numel() * value.element_size()
+        if self._room < 0:
+            return
+        plain = value.detach().resolve_conj().resolve_neg()
+        self.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
+
+    def add_returned(self, call: WorkerCall, returned: Any) -> None:
+        """Describe what a call returned, and take its tensors."""
+        single = len(call.outputs) == 1
+        parts = [returned] if single or not isinstance(returned, tuple | list) else list(returned)
+        self.info.returned = None if single else type_name(returned)
+        self.info.count = len(parts)
+        self.info.parts = [_describe(part) for part in parts[:_LISTED]]
+        for name, part in zip(call.outputs, parts, strict=False):
+            self.add(tensor_name(Group.OUTPUT, name), part)
+
+
+def _describe(value: Any) -> ValueClaim:
+    if not isinstance(value, Tensor):
+        return ValueClaim(type_name(value))
+    dtype = str(value.dtype).removeprefix("torch.")
+    return ValueClaim(type_name(value), list(value.shape)[:16], dtype)
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type, cut to what a claim may have."""
+    return str(type(value).__name__)[:80]

@@ -1,0 +1,196 @@
+"""How the values of roles lie in the parameters of a submission's module.
+
+A layout says it: transposed, stacked by heads, fused with neighbours, or spread over a list.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+from grader.worker.protocol import Role, RoleKind
+
+Shape = tuple[int, ...]
+
+
+class Form(Enum):
+    """The forms of layouts; letters are axes, n counts parts of the outputs o or the inputs i."""
+
+    AS_IT_IS = auto()
+    TURNED = auto()  # a table, as a layer that reads one-hot rows holds it
+    MIXED = auto()  # fused rows in another order than role by role
+    LISTED = auto()
+    LISTED_INPUTS = auto()
+    IN_OUT = auto()
+    OUT_IN = auto()
+    N_IN_O = auto()
+    N_O_IN = auto()
+    IN_N_O = auto()
+    ROLES_IN_O = auto()  # parts that are fused roles
+    ROLES_O_IN = auto()
+    IN_ROLES_O = auto()
+    N_I_OUT = auto()
+    OUT_N_I = auto()
+    N_OUT_I = auto()
+
+
+_OF_PARTS = ((Form.N_IN_O, (0, 2, 1)), (Form.N_O_IN, (0, 1, 2)), (Form.IN_N_O, (2, 0, 1)))
+_OF_ROLES = (
+    (Form.ROLES_IN_O, (0, 2, 1)),
+    (Form.ROLES_O_IN, (0, 1, 2)),
+    (Form.IN_ROLES_O, (2, 0, 1)),
+)
+_OF_INPUTS = ((Form.N_I_OUT, (1, 2, 0)), (Form.OUT_N_I, (0, 1, 2)), (Form.N_OUT_I, (1, 0, 2)))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """student = role.reshape(split).permute(order).reshape(shape of the parameter)."""
+
+    form: Form
+    split: Shape
+    order: tuple[int, ...]
+
+    def lay(self, value: Tensor, shape: Shape) -> Tensor:
+        """Bring a role's values into a parameter's shape."""
+        return value.reshape(self.split).permute(self.order).reshape(shape)
+
+    def lift(self, value: Tensor, role_shape: Shape) -> Tensor:
+        """Bring a parameter's values (or gradient) back into the role's shape."""
+        laid = [self.split[axis] for axis in self.order]
+        inverse = [self.order.index(axis) for axis in range(len(self.order))]
+        return value.reshape(laid).permute(inverse).reshape(role_shape)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A parameter, or a list of alike parameters that together play a role."""
+
+    name: str
+    parameters: tuple[nn.Parameter, ...]
+    owner: type[nn.Module]
+    members: tuple[str, ...]  # the parameters' own names
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the parameter; a list's members are stacked on a first axis."""
+        one = tuple(self.parameters[0].shape)
+        return one if len(self.parameters) == 1 else (len(self.parameters), *one)
+
+    @property
+    def raw(self) -> bool:
+        """Whether its orientation is the student's own choice."""
+        return not issubclass(self.owner, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Embedding)
+
+    @property
+    def of_torch(self) -> bool:
+        """Whether it belongs to one of torch's own layers, which store it in one way only."""
+        plain = not self.raw or self.parameters[0].dim() <= 1
+        return plain and self.owner.__module__.startswith("torch.")
+
+    def load(self, value: Tensor) -> None:
+        """Store `value`, of this item's shape."""
+        parts = value.unbind(0) if len(self.parameters) > 1 else (value,)
+        for parameter, part in zip(self.parameters, parts, strict=True):
+            parameter.copy_(part)
+
+    def gradient(self) -> Tensor | None:
+        """Return the gradient in this item's shape, None where there is none."""
+        parts = [parameter.grad for parameter in self.parameters]
+        if all(part is None for part in parts):
+            return None
+        full = [
+            torch.zeros_like(p) if g is None else g
+            for p, g in zip(self.parameters, parts, strict=True)
+        ]
+        return torch.stack(full) if len(full) > 1 else full[0]
+
+
+def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
+    """Return every way that the roles' values can lie in the item, the likeliest first."""
+    first = roles[0]
+    if any(role.shape[1:] != first.shape[1:] for role in roles):
+        return []
+    shape = (sum(role.shape[0] for role in roles), *first.shape[1:])
+    if prod(shape) != prod(item.shape):
+        return []
+    if first.kind is not RoleKind.LINEAR:
+        return _plain_layouts(shape, item)
+    if not item.raw:
+        return _owned_layouts(shape, item)
+    stacked = len(roles) if len(roles) > 1 else None
+    return _linear_layouts(shape, item.shape, stacked)
+
+
+def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
+    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
+
+    A linear layer without bias that reads one-hot rows holds a table, turned.
+    """
+    order = tuple(range(len(shape)))
+    if issubclass(item.owner, nn.Linear) and len(shape) == 2 and item.shape == shape[::-1]:
+        return [Layout(Form.TURNED, shape, (1, 0))]
+    same = _squeezed(item.shape) == _squeezed(shape)
+    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
+    listed = len(shape) == 1 and len(item.parameters) > 1
+    return [Layout(Form.AS_IT_IS, shape, order)] if same or split or listed else []
+
+
+def _owned_layouts(shape: Shape, item: Item) -> list[Layout]:
+    """A layer of torch's own: (out, in), width-one axes behind, lists stacked in front."""
+    out, inner = shape
+    one = tuple(item.parameters[0].shape)
+    if len(item.parameters) == 1:
+        width_one = one[:2] == shape and all(axis == 1 for axis in one[2:])
+        return [Layout(Form.AS_IT_IS, shape, (0, 1))] if width_one else []
+    count = len(item.parameters)
+    if one[:2] == (out // count, inner):
+        return [Layout(Form.LISTED, shape, (0, 1))]
+    if one[:2] == (out, inner // count):
+        return [Layout(Form.LISTED_INPUTS, (out, count, inner // count), (1, 0, 2))]
+    return []
+
+
+def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> list[Layout]:
+    """A weight that the student laid out; (in, out) before (out, in), as `x @ weight` reads it."""
+    out, inner = shape
+    target = item_shape if item_shape in {shape, (inner, out)} else _squeezed(item_shape)
+    layouts = []
+    if target == (inner, out):
+        layouts.append(Layout(Form.IN_OUT, shape, (1, 0)))
+    if target == shape:
+        layouts.append(Layout(Form.OUT_IN, shape, (0, 1)))
+    if len(target) == 3:
+        layouts += _stacked_layouts(shape, target, stacked)
+    return layouts
+
+
+def _stacked_layouts(shape: Shape, target: Shape, stacked: int | None) -> list[Layout]:
+    """Three axes: one of them counts parts (heads, or fused roles) of the outputs or inputs."""
+    out, inner = shape
+    layouts = []
+    for n in sorted(set(target)) if stacked is None else [stacked]:
+        if out % n == 0:
+            split = (n, out // n, inner)
+            layouts += _orders(split, target, _OF_ROLES if stacked else _OF_PARTS)
+        if inner % n == 0 and stacked is None:
+            layouts += _orders((out, n, inner // n), target, _OF_INPUTS)
+    return layouts
+
+
+def _orders(
+    split: Shape, target: Shape, forms: Sequence[tuple[Form, tuple[int, ...]]]
+) -> list[Layout]:
+    """Return the forms whose order of a split's axes gives the shape that is there."""
+    return [
+        Layout(form, split, order)
+        for form, order in forms
+        if tuple(split[axis] for axis in order) == target
+    ]
+
+
+def _squeezed(shape: Shape) -> Shape:
+    return tuple(axis for axis in shape if axis != 1)

@@ -1,0 +1,287 @@
+"""What a parent asks of a child, and what the child claims: plain records, JSON between the two.
+
+The standard library is all that this needs: a child is started often. Whatever a child says is a
+claim, which the parent checks field by field (`grader.records.answers`).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+Scalar = int | float | str | bool
+Units = Sequence[tuple[str, str]]  # of a file: the label that frames show, and the source text
+
+
+def to_json(record: object) -> str:
+    """Return a record, or plain data with records in it, as JSON."""
+    return json.dumps(record, allow_nan=False, separators=(",", ":"), default=vars)
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+
+class TargetKind(StrEnum):
+    """What a target is."""
+
+    FUNCTION = "function"
+    MODULE = "module"  # a class of torch's modules, which gets the reference's parameters
+    FACTORY = "factory"  # a function that returns a module with parameters of its own
+
+
+class Action(StrEnum):
+    """What a call does with its target."""
+
+    FORWARD = "forward"
+    GRADIENT = "gradient"
+    REUSE = "reuse"  # two calls of one module, of which the second is looked at
+    DEVICE = "device"  # on a pretended device
+    TRAIN = "train"  # in training mode, over many masks
+    FIT = "fit"  # training on one batch
+    RECORD = "record"  # with every tensor that is made on the way
+
+
+class Earlier(StrEnum):
+    """What imports of earlier exercises find."""
+
+    STANDINS = "stand-ins"  # correct ones
+    OWN = "own"  # the submission's
+
+
+class RoleKind(StrEnum):
+    """How the values of a parameter are used."""
+
+    LINEAR = "linear"  # (out, in)
+    BIAS = "bias"
+    TABLE = "table"  # (rows, k)
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True)
+class Role:
+    """A parameter of the reference, which some parameter of a submission must play."""
+
+    name: str  # "to_queries.weight"
+    shape: tuple[int, ...]
+    kind: RoleKind
+    aliases: tuple[str, ...] = ()
+    part: str = ""  # "exercise5.EncoderLayer": the class of an earlier exercise that holds it
+    number: int = 0  # of the part among those of its class, in the order of use
+    inner: str = ""  # the parameter's name inside the part
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Role":
+        """Read a role back."""
+        rest = {**data, "shape": tuple(data["shape"]), "aliases": tuple(data["aliases"])}
+        return Role(**{**rest, "kind": RoleKind(data["kind"])})
+
+
+@dataclass(frozen=True)
+class Value:
+    """An argument that is a plain value."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class TensorKey:
+    """An argument that is a tensor of the plan, by its key."""
+
+    tensor: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An argument that is a given sublayer, with the keys of its two matrices."""
+
+    probe: str  # "mixing" or "pointwise"
+    own: str
+    mixed: str
+
+
+Argument = Value | TensorKey | Probe
+
+
+def _arguments(rows: Sequence[Mapping[str, Any]]) -> tuple[Argument, ...]:
+    """Read arguments back: each kind has a field of its own."""
+    kinds: dict[str, type[Argument]] = {"value": Value, "tensor": TensorKey, "probe": Probe}
+    return tuple(kinds[next(iter(row))](**row) for row in rows)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a module is trained on its inputs."""
+
+    labels: str  # the key of their tensor
+    steps: int  # of Adam, at most
+    learning_rate: float
+    share: float  # of the first loss; training may end well below it
+
+
+@dataclass(frozen=True)
+class WorkerCall:
+    """One call of one target, as a child gets it."""
+
+    id: str
+    target: str
+    kind: TargetKind
+    action: Action
+    construct: Sequence[Argument]
+    options: Mapping[str, Scalar]
+    inputs: Sequence[Argument]
+    outputs: Sequence[str]  # names of what comes back
+    roles: Sequence[Role] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)  # role -> tensor key
+    cotangents: Sequence[str] = ()  # tensor keys, one an output
+    again: Sequence[Argument] = ()  # the second inputs of a reuse
+    strided: bool = False  # the inputs are views that are not contiguous
+    watch: bool = False  # for forbidden names
+    repeats: int = 1  # of the inputs of a training call, each under a mask of its own
+    training: Training | None = None
+
+    @property
+    def sent(self) -> dict[str, object]:
+        """The fields that go to a child."""
+        return {one.name: getattr(self, one.name) for one in fields(WorkerCall)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "WorkerCall":
+        """Read a call back; raises KeyError, TypeError or ValueError for another form."""
+        training = data["training"]
+        typed: dict[str, object] = {
+            "kind": TargetKind(data["kind"]),
+            "action": Action(data["action"]),
+            "roles": tuple(Role.from_json(role) for role in data["roles"]),
+            "training": Training(**training) if training else None,
+        }
+        typed |= {name: _arguments(data[name]) for name in ("construct", "inputs", "again")}
+        return cls(**{**data, **typed})
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a child runs: the submission's text, what its imports find, and its limits."""
+
+    stem: str
+    units: Units
+    notebook: bool
+    earlier: Mapping[str, Units]  # stem -> what an import of it runs
+    own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
+    forbids: Sequence[str]
+    mixing: int  # the order in which the rows of fused layers lie
+    dtype: str  # torch's default one
+    message_characters: int  # of an error's text
+    answer_bytes: int  # of one answer's tensors
+
+
+# ---- claims -------------------------------------------------------------------------------------
+
+
+class Cause(StrEnum):
+    """What the worker knows of an exception beside its words."""
+
+    OWN = ""  # the submission's own business
+    DEVICE = "device"  # tensors of two devices met
+    CUT_OFF = "cut-off"  # no gradient can flow from the output to the inputs
+
+
+@dataclass(frozen=True)
+class FrameClaim:
+    """One of the submission's own frames in a traceback."""
+
+    label: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True)
+class ErrorClaim:
+    """An exception of the submission's."""
+
+    type: str
+    bases: list[str]
+    message: str
+    frames: list[FrameClaim]  # innermost last
+    near: str  # the name that was probably meant
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class ValueClaim:
+    """What one returned value was."""
+
+    type: str
+    shape: list[int] | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class ShapeClaim:
+    """A parameter and its shape."""
+
+    name: str
+    shape: list[int]
+
+
+@dataclass(frozen=True)
+class LooseClaim:
+    """A tensor or module in a module's attributes that is not registered."""
+
+    path: str  # of the attribute
+    what: str  # "tensor", "parameter" or "module"
+
+
+@dataclass(frozen=True)
+class UntrainedClaim:
+    """A registered parameter that no gradient reached."""
+
+    name: str
+    roles: list[str]
+
+
+class ClaimStatus(StrEnum):
+    """How a call ended, as far as a child can tell."""
+
+    OK = "ok"
+    RAISED = "raised"
+    UNBOUND = "unbound"  # no parameter can play some role
+    MISSING = "missing"  # the submission has no such target
+
+
+@dataclass
+class InfoClaim:
+    """All that an answer claims beside tensors."""
+
+    returned: str | None = None  # the container's type where several values were due
+    count: int = 1
+    parts: list[ValueClaim] = field(default_factory=list)
+    registered: int | None = None  # numbers that the module registers
+    names: list[ShapeClaim] = field(default_factory=list)  # its parameters
+    loose: list[LooseClaim] = field(default_factory=list)
+    given: int = 0  # given sublayers that it registers
+    mixes: int = 0  # other orders of a fused layer's rows
+    forbidden: list[str] = field(default_factory=list)  # names that were called
+    modules: list[str] = field(default_factory=list)  # and those of classes that it is made of
+    untrained: list[UntrainedClaim] = field(default_factory=list)
+    sought: list[ShapeClaim] = field(default_factory=list)  # roles that nothing can play
+    present: list[ShapeClaim] = field(default_factory=list)  # and what there is
+
+
+@dataclass(frozen=True)
+class AnswerClaim:
+    """The header of an answer."""
+
+    call: str  # its id
+    status: ClaimStatus
+    info: InfoClaim = field(default_factory=InfoClaim)
+    error: ErrorClaim | None = None
+
+
+@dataclass(frozen=True)
+class GreetingClaim:
+    """The header of a child's first frame, once the submission is loaded."""
+
+    loaded: bool
+    error: ErrorClaim | None
+    names: list[str]  # that there are

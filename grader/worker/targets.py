@@ -1,0 +1,211 @@
+"""Makes targets ready to be called: constructs modules and fills the reference's parameters in."""
+
+import contextlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.worker.attached import is_lazy, loose_things, named
+from grader.worker.binding import Bond, Memory, Unbound, bind, own_items
+from grader.worker.layouts import Item
+from grader.worker.parts import bind_parts
+from grader.worker.probes import build_probe
+from grader.worker.protocol import (
+    Argument,
+    Probe,
+    Role,
+    Scalar,
+    TargetKind,
+    TensorKey,
+    Value,
+    WorkerCall,
+)
+
+# how modules of the same names and shapes are bound, if they are
+Recipes = dict[Hashable, list[Bond] | Unbound]
+_COUNTS = 4  # arguments that may tell how many parts a role's rows have
+_ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows in a fused layer
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A target that can be called with its inputs."""
+
+    function: Callable[..., Any]
+    module: nn.Module | None = None  # None for a function
+    bonds: Sequence[Bond] = ()  # which parameters play which roles
+
+
+@dataclass(frozen=True)
+class Made:
+    """A module that a target made, and the given sublayers that it got."""
+
+    module: nn.Module
+    given: Sequence[nn.Module]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """An order in which the rows of fused layers may lie."""
+
+    count: int  # parts of a role's rows
+    order: tuple[int, ...]  # of the axes roles, parts and rows of a part
+
+
+class Targets:
+    """The targets of a namespace, with the tensors that their calls name."""
+
+    def __init__(
+        self,
+        namespace: Mapping[str, Any],
+        tensors: dict[str, Tensor],
+        *,
+        shared: Recipes | None = None,
+        mixing: int = 0,
+    ) -> None:
+        """`shared` keeps what others learnt of modules that are made of torch's own layers.
+
+        `mixing` tells in which order the rows of fused layers lie: 0 is role by role.
+        """
+        self.namespace = namespace
+        self.tensors = tensors
+        self.announced: dict[str, list[WorkerCall]] = {}  # by target; they tell layouts
+        self._shared = {} if shared is None else shared
+        self._recipes: Recipes = {}
+        self._memories: dict[str, Memory] = {}
+        self._mixing = mixing
+
+    def get_ready(self, call: WorkerCall) -> Ready:
+        """Return what a call calls; raises Unbound, and whatever the submission raises."""
+        target = self.namespace[call.target]
+        if call.kind is TargetKind.FUNCTION:
+            return Ready(lambda *inputs: target(*inputs, **call.options))
+        made = self.construct(call.target, call.construct, call.options)
+        if is_lazy(made.module):
+            with torch.no_grad():
+                made.module(*self.inputs(call.inputs))  # a lazy layer gets its sizes here
+        bonds = self._load_parameters(call, made) if call.roles else []
+        made.module.eval()
+        return Ready(made.module, made.module, bonds)
+
+    def construct(
+        self, target: str, construct: Sequence[Argument], options: Mapping[str, Scalar]
+    ) -> Made:
+        """Return the module that a target makes; raises TypeError where it makes none."""
+        arguments = self.inputs(construct)
+        module = self.namespace[target](*arguments, **options)
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"{target} makes a {type(module).__name__}, not an nn.Module")
+        return Made(module, [a for a in arguments if isinstance(a, nn.Module)])
+
+    def inputs(self, arguments: Sequence[Argument], *, strided: bool = False) -> list[Any]:
+        """Return fresh values of arguments; `strided` tensors are not contiguous."""
+        made: list[Any] = []
+        for argument in arguments:
+            match argument:
+                case TensorKey(key):
+                    value = self.tensors[key].clone()
+                    made.append(_non_contiguous(value) if strided else value)
+                case Probe(name, own, mixed):
+                    made.append(
+                        build_probe(name, self.tensors[own].clone(), self.tensors[mixed].clone())
+                    )
+                case Value(value):
+                    made.append(value)
+        return made
+
+    def _load_parameters(self, call: WorkerCall, made: Made) -> list[Bond]:
+        items = own_items(made.module, made.given)
+        bonds = self._bind(call, made, items)
+        if 0 < self._mixing <= len(mixes := mixes_of(call)):
+            mix = mixes[self._mixing - 1]
+            bonds = [bond.mixed(mix.count, mix.order) for bond in bonds]
+        played = {id(p) for bond in bonds for p in bond.item.parameters}
+        with torch.no_grad():
+            for bond in bonds:
+                bond.load([self.tensors[call.parameters[role.name]] for role in bond.roles])
+            for item in items:
+                # A bias that nobody asked for is the audit's business, not the values'.
+                if item.name.endswith("bias") and id(item.parameters[0]) not in played:
+                    item.parameters[0].zero_()
+        return bonds
+
+    def _bind(self, call: WorkerCall, made: Made, items: list[Item]) -> list[Bond]:
+        """Bind; modules of the same names and shapes are bound alike without a new search."""
+        module, given, roles = made.module, made.given, call.roles
+        bonds: list[Bond] = []
+        if in_parts := _in_parts(roles):
+            module.eval()
+            run = partial(module, *self.inputs(call.inputs))
+            # parts of other names are bound as layers are, by their own names, shapes and order
+            with contextlib.suppress(Unbound):
+                bonds, parts = bind_parts(module, in_parts, run)
+                given = [*given, *parts]
+                items = own_items(module, given)
+                roles = _outside(roles)
+        recipe = self._recipe(call.target, Made(module, given), items, roles)
+        own = {item.name: item.parameters[0] for item in items}
+        return [*bonds, *(bond.rebound(own) for bond in recipe)]
+
+    def _recipe(
+        self, target: str, made: Made, items: Sequence[Item], roles: Sequence[Role]
+    ) -> list[Bond]:
+        """Return how a module of these names and shapes is bound; raises Unbound."""
+        alike = (
+            target,
+            tuple((item.name, item.shape, item.owner) for item in items),
+            tuple((role.name, role.shape) for role in roles),
+        )
+        recipes = self._shared if all(item.of_torch for item in items) else self._recipes
+        if alike not in recipes:
+            memory = self._memory(target, made)
+            try:
+                recipes[alike] = bind(made.module, roles, made.given, memory)
+            except Unbound as unbound:
+                unbound.info.loose = named(loose_things(made.module))
+                recipes[alike] = unbound.with_traceback(None)
+        recipe = recipes[alike]
+        if isinstance(recipe, Unbound):
+            raise recipe
+        return recipe
+
+    def _memory(self, target: str, made: Made) -> Memory:
+        """Layouts that the shapes of some instance tell; only raw matrices need them."""
+        if target not in self._memories:
+            memory = self._memories[target] = {}
+            items = own_items(made.module, made.given)
+            if any(item.raw and item.parameters[0].dim() > 1 for item in items):
+                for call in self.announced.get(target, []):
+                    try:
+                        other = self.construct(target, call.construct, call.options)
+                        bind(other.module, _outside(call.roles), other.given, memory)
+                    except Exception:  # noqa: BLE001, S112 - the call itself will say it
+                        continue
+        return self._memories[target]
+
+
+def _in_parts(roles: Sequence[Role]) -> list[Role]:
+    """The roles that parts of an assembled module play."""
+    return [role for role in roles if role.part]
+
+
+def _outside(roles: Sequence[Role]) -> list[Role]:
+    return [role for role in roles if not role.part]
+
+
+def mixes_of(call: WorkerCall) -> list[Mix]:
+    """Return the orders of fused layers' rows, by parts as many as some argument says."""
+    values = [argument.value for argument in call.construct if isinstance(argument, Value)]
+    counts = [v for v in (*values, *call.options.values()) if type(v) is int]
+    return [Mix(count, order) for count in counts[:_COUNTS] for order in _ORDERS]
+
+
+def _non_contiguous(value: Tensor) -> Tensor:
+    """Return a view of the same values whose strides are not those of a fresh tensor."""
+    if value.dim() < 2:
+        return value.repeat_interleave(2)[::2]
+    return value.transpose(0, -1).contiguous().transpose(0, -1)

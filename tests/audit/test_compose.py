@@ -1,0 +1,259 @@
+"""What compositions are made of is what it says, and a verdict finds what is not so."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support import ROOT, RunGrade
+
+from grader.audit.compose.bench import Stand, ToShrink, draw_compositions, open_stand
+from grader.audit.compose.material import Composition, Material, Plant
+from grader.audit.compose.verdict import Report, judge_report
+from grader.course.load import CourseFolder
+from grader.execute.launch import WarmProcess
+from grader.key.cache import Keys
+from grader.key.reference import reference_imports
+from grader.records.results import Diagnosis, Status
+
+EXERCISES = [f"exercise{number}" for number in range(1, 8)]
+CLOSE = 1e-9
+OpenStand = Callable[[str], Stand]
+
+
+@pytest.fixture(scope="module")
+def stand(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Iterator[OpenStand]:  # noqa: ARG001
+    """Return a function that opens what judges compositions of one exercise."""
+    opened: dict[str, Stand] = {}
+
+    def open_one(name: str) -> Stand:
+        if name not in opened:
+            opened[name] = open_stand(folder, name, warm)
+        return opened[name]
+
+    with reference_imports(folder):
+        yield open_one
+
+
+def _plain(material: Material, *plants: Plant, **chosen: str) -> Composition:
+    """The plain composition but for some styles; those that a plant needs are chosen, too."""
+    styles = {style: next(iter(options)) for style, options in material.styles.items()}
+    for plant in plants:
+        styles |= {style: options[0] for style, options in material.change(plant).when.items()}
+    return Composition(tuple((styles | chosen).items()), plants)
+
+
+def _plant(material: Material, group: str, name: str) -> Plant:
+    return next(plant for plant in material.plants(group) if str(plant) == name)
+
+
+# ---- the material -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_style_is_right(stand: OpenStand, exercise: str) -> None:
+    bench = stand(exercise)
+    wrong = []
+    for style, options in bench.material.styles.items():
+        for option in options:
+            made = _plain(bench.material, **{style: option})
+            runs = [r for t in bench.exercise.targets for r in bench.oracle.own_runs(made, t.name)]
+            if not all(one.agrees(other, CLOSE) for one, other in runs):
+                wrong.append(f"{style}/{option}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_bug_acts_and_every_deviation_changes_the_text(
+    stand: OpenStand, exercise: str
+) -> None:
+    bench = stand(exercise)
+    idle = []
+    for plant in bench.material.plants("bugs"):
+        truth = bench.oracle.truth(_plain(bench.material, plant), plant.target)
+        idle += [] if truth.acting == {plant.id} else [str(plant)]
+    for plant in bench.material.plants("deviations"):
+        made = _plain(bench.material, plant)
+        same = bench.material.text(made) == bench.material.text(made.without(plant))
+        idle += [str(plant)] if same else []
+    assert idle == []
+
+
+def test_bugs_that_hide_each_other_are_known(stand: OpenStand) -> None:
+    bench = stand("exercise3")
+    names = ("causal-mask", "no-output-projection")
+    plants = [_plant(bench.material, "bugs", f"MultiHeadSelfAttention/{n}") for n in names]
+    dead = _plant(bench.material, "bugs", "fold_heads/transpose-discarded")
+    made = _plain(bench.material, *plants, dead, heads="four-axes")
+    truth = bench.oracle.truth(made, "MultiHeadSelfAttention")
+    assert truth.acting == set(names)  # the third is in a function that nothing calls
+    assert truth.calls == set()
+
+
+# ---- drawing ------------------------------------------------------------------------------------
+
+
+def test_a_seed_draws_the_same_distinct_compositions(stand: OpenStand) -> None:
+    material = stand("exercise4").material
+    texts = [[material.text(made) for made in draw_compositions(material, 3, 12)] for _ in "ab"]
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) == 12
+
+
+def test_what_fails_is_made_smaller(stand: OpenStand, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = stand("exercise4")
+
+    def has(made: Composition) -> bool:
+        return dict(made.styles)["names"] == "ways"
+
+    failing = frozenset(filter(has, draw_compositions(bench.material, 3, 12)))
+    assert failing
+    monkeypatch.setattr(Stand, "has", lambda _, made, __: has(made))
+    found = bench.shrink(ToShrink("exercise4", "-", "FeedForward", 3, 12, failing))
+    assert found.smallest.made == _plain(bench.material, names="ways")
+
+
+# ---- verdicts -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reported(stand: OpenStand) -> Callable[..., tuple[Any, Composition, Report]]:
+    """Return a function that grades a composition of one exercise."""
+
+    def report(exercise: str, *names: str, **styles: str) -> tuple[Any, Composition, Report]:
+        bench = stand(exercise)
+        plants = []
+        for name in names:
+            group, _, rest = name.partition(" ")
+            plants.append(_plant(bench.material, group, rest))
+        made = _plain(bench.material, *plants, **styles)
+        return bench.oracle, made, bench.report(bench.material.text(made))
+
+    return report
+
+
+def _kinds(oracle: Any, made: Composition, report: Report) -> set[str]:
+    return {fault.kind for fault in judge_report(oracle, made, report).faults}
+
+
+def _with(report: Report, **changes: Any) -> Report:
+    """The report with something else in its last diagnosis, made where there is none."""
+    known = report.result.diagnoses
+    last = report.result.checks[-1].target
+    diagnosis = known[-1] if known else Diagnosis(last, (), "", "", "")
+    changed = (*known[:-1], replace(diagnosis, **changes))
+    return replace(report, result=replace(report.result, diagnoses=changed))
+
+
+def test_a_report_that_says_what_is_so_has_no_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-last")
+    verdict = judge_report(oracle, made, report)
+    assert verdict.faults == ()
+    (naming,) = verdict.namings
+    assert naming.acting == naming.named == {"activation-last"}
+
+
+def test_a_name_that_was_not_planted_is_a_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-last")
+    false = _with(report, bugs=("activation-first",))
+    assert "a name that is not so" in _kinds(oracle, made, false)
+    verdict = judge_report(oracle, made, false)
+    assert verdict.namings[0].named == set()
+
+
+def test_another_name_for_what_was_planted_is_none(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise3", "bugs fold_heads/fold-without-transpose")
+    equal = _with(report, bugs=("transpose-discarded",))
+    assert "a name that is not so" not in _kinds(oracle, made, equal)
+
+
+def test_points_lost_for_nothing_are_a_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4")
+    assert _kinds(oracle, made, report) == set()
+    first, *rest = report.result.checks
+    poor = replace(report.result, checks=(replace(first, score=0.0), *rest))
+    assert "right code loses points" in _kinds(oracle, made, replace(report, result=poor))
+
+
+def test_points_for_idle_code_are_a_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "idle FeedForward/zeros")
+    assert _kinds(oracle, made, report) == set()
+    rich = tuple(replace(check, score=check.max_score) for check in report.result.checks)
+    paid = replace(report, result=replace(report.result, checks=rich))
+    assert _kinds(oracle, made, paid) == {"idle code earns points"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"evidence": "Step by step: hidden ✓ activated ✓"}, "check: a step is ✓ that is wrong"),
+        (
+            {"step": "projected", "hint": "Everything up to there is right: look on."},
+            "'everything up to there is right' is not so",
+        ),
+    ],
+    ids=["mark", "words"],
+)
+def test_steps_that_are_wrong_and_called_right_are_a_fault(
+    reported: Callable[..., Any], changes: dict[str, Any], kind: str
+) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
+    assert kind in _kinds(oracle, made, _with(report, bugs=(), **changes))
+
+
+def test_a_trace_that_shows_a_wrong_step_as_right_is_a_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
+    trace = report.traces["FeedForward"]
+    steps = tuple(replace(step, found=True) for step in trace.steps)
+    false = replace(report, traces={"FeedForward": replace(trace, steps=steps)})
+    assert "explain: a step is ✓ that is wrong" in _kinds(oracle, made, false)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("no gradient reaches the parameter `linear1.weight`", "'no gradient reaches' is not so"),
+        (
+            "`FeedForward` uses `EncoderLayer`, which is not right yet",
+            "'uses ...: start there' is not so",
+        ),
+    ],
+    ids=["gradient", "uses"],
+)
+def test_sentences_that_are_not_so_are_faults(
+    reported: Callable[..., Any], message: str, kind: str
+) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
+    first, *rest = report.result.checks
+    checks = (replace(first, message=message, status=Status.FAILED), *rest)
+    false = replace(report, result=replace(report.result, checks=checks))
+    assert kind in _kinds(oracle, made, false)
+
+
+def test_equals_is_a_fault_where_a_case_has_no_output(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise6", "bugs LearnedPositionEmbedding/positions-from-one")
+    false = _with(report, evidence="Your output equals what comes out when the sun shines.")
+    assert "'equals' of code without an output" in _kinds(oracle, made, false)
+
+
+def test_a_hint_on_something_else_is_a_fault(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
+    assert report.advice is not None
+    other = replace(report, advice=replace(report.advice, finding="It rains."))
+    assert "hint and check disagree" in _kinds(oracle, made, other)
+    silent = replace(report, advice=replace(report.advice, hints=()))
+    assert "hint is empty" in _kinds(oracle, made, silent)
+    assert "hint and check disagree" in _kinds(oracle, made, replace(report, advice=None))
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def test_compose_judges_a_few_of_every_exercise(run_grade: RunGrade) -> None:
+    status, out, err = run_grade("audit", "--compose", "35", "--json", "--course", str(ROOT))
+    assert err == ""
+    judged = json.loads(out)
+    assert judged["count"] == 35
+    assert status == (1 if judged["problems"] else 0)
+    assert {fault["exercise"] for fault in judged["faults"]} <= set(EXERCISES)

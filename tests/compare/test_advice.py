@@ -1,0 +1,110 @@
+"""What a student is told where code fails: the cause by name, once, and a step that helps."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import solution
+
+from grader.records.results import CheckResult, ExerciseResult
+from grader.report.terminal import render_result
+
+_QKV = (
+    "        self.to_queries = nn.Linear(embed_dim, head_dim, bias=bias)\n"
+    "        self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)\n"
+    "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
+)
+_LISTED = "        self.layers = [nn.Linear(embed_dim, head_dim, bias=bias) for _ in range(3)]\n"
+
+
+@pytest.fixture
+def changed(grade_text: Callable[..., ExerciseResult]) -> Callable[..., ExerciseResult]:
+    """Return a function that grades a reference with some text replaced, once each."""
+
+    def graded(exercise: str, *changes: tuple[str, str]) -> ExerciseResult:
+        text = solution(exercise)
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        return grade_text({exercise: text})
+
+    return graded
+
+
+def _first(result: ExerciseResult, target: str) -> CheckResult:
+    return next(c for c in result.checks if c.target == target and c.message)
+
+
+def test_layers_in_a_plain_list_are_named(changed: Any) -> None:
+    result = changed(
+        "exercise2",
+        (_QKV, _LISTED),
+        ("self.to_queries(x)", "self.layers[0](x)"),
+        ("self.to_keys(x)", "self.layers[1](x)"),
+        ("self.to_values(x)", "self.layers[2](x)"),
+    )
+    check = _first(result, "QKVProjection")
+    assert check.message.startswith("`layers` holds layers in a plain list or dict")
+    assert check.next_step == "keep them in nn.ModuleList or nn.ModuleDict"
+    assert _first(result, "AttentionHead").message.startswith("`projection.layers` holds")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "target", "old", "layer"),
+    [
+        ("exercise3", "MultiHeadSelfAttention", "num_heads * size, embed_dim)", "unify_heads"),
+        ("exercise4", "FeedForward", "nn.Linear(size, embed_dim)", "contract"),
+        ("exercise4", "FeedForward", "nn.Linear(embed_dim, size)", "expand"),
+    ],
+)
+def test_layer_without_its_bias_is_named(
+    changed: Any, exercise: str, target: str, old: str, layer: str
+) -> None:
+    check = _first(changed(exercise, (old, f"{old[:-1]}, bias=False)")), target)
+    assert check.message.startswith(f"`{layer}` has no bias, and should")
+
+
+def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> None:
+    old = "self.contract = nn.Linear(size, embed_dim)"
+    new = "self.second_one = nn.Linear(size, embed_dim, bias=False)"
+    result = changed("exercise4", (old, new), ("self.contract(", "self.second_one("))
+    assert _first(result, "FeedForward").message.startswith("`second_one` has no bias")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "step"),
+    [
+        ("exercise2", "        super().__init__()\n", "", "call super().__init__() first"),
+        ("exercise2", "forward(self, x", "forward(x", "is `self` its first argument?"),
+        ("exercise1", "dim=-1)", "dim=-1", "fix that line"),
+        ("exercise3", "from exercise1_attention", "from exercise1_atention", "exercise1_attention"),
+    ],
+    ids=["no-super-init", "no-self", "half-written", "misspelt-import"],
+)
+def test_next_step_fits_the_error(
+    changed: Any, exercise: str, old: str, new: str, step: str
+) -> None:
+    result = changed(exercise, (old, new))
+    assert step in next(c.next_step for c in result.checks if c.message)
+
+
+def test_failure_at_one_line_is_told_once(changed: Any) -> None:
+    result = changed("exercise1", ("math.sqrt", "math.sqr"))
+    step = _first(result, "scaled_dot_product_attention").next_step
+    assert step == "it is the line that fails in `attention_weights` too: start there"
+
+
+def test_file_that_does_not_load_is_told_once(changed: Any) -> None:
+    shown = render_result(changed("exercise1", ("dim=-1)", "dim=-1")))
+    assert shown.count("could not be loaded") == 1
+
+
+def test_mistake_seen_in_two_targets_is_told_once(changed: Any) -> None:
+    shown = render_result(changed("exercise6", ("10000.0**", "1000.0**")))
+    assert shown.count("the base is 1000") == 1
+    assert "The same mistake as in `sinusoidal_encoding`." in shown
+
+
+def test_failure_by_exceptions_alone_is_not_taken_for_a_known_mistake(changed: Any) -> None:
+    result = changed("exercise3", ("heads_first.reshape(", "heads_first.view("))
+    assert [d.bugs for d in result.diagnoses] == []

@@ -1,0 +1,663 @@
+"""Every check three ways: reference passes, stub fails, a wrong answer fails for its reason."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+from support import ROOT, GradeText, assert_full, edited, find_check, solution
+
+from grader.course.load import load_course
+from grader.records.results import ExerciseResult, Kind, Status
+
+COURSE = load_course(ROOT).course
+CHECKS = [
+    f"{exercise.id}/{target.name}/{check}"
+    for exercise in COURSE.exercises
+    for target in exercise.targets
+    for check in (
+        *(k for k in ("shape", "numeric", "gradient") if getattr(target.points, k)),
+        *(f"property/{p.name}" for p in COURSE.properties(exercise, target)),
+    )
+]
+
+
+@pytest.fixture(scope="session")
+def graded(grade_text: GradeText) -> Any:
+    """Return a function that grades a text of an exercise, each once a session."""
+
+    @cache
+    def result_of(exercise: str, text: str) -> ExerciseResult:
+        texts = {exercise: text}
+        texts |= {e.id: solution(e.id) for e in COURSE.exercises if e.id != exercise}
+        return grade_text(texts)
+
+    return result_of
+
+
+def stub(exercise: str) -> str:
+    """Return the text of a stub."""
+    return (ROOT / "exercises" / COURSE.exercise(exercise).file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_passes_the_reference(check: str, graded: Any) -> None:
+    exercise, name = check.split("/", 1)
+    found = find_check(graded(exercise, solution(exercise)), name)
+    assert (found.status, found.message) == (Status.PASSED, "")
+    assert found.score == found.max_score
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_check_fails_the_stub(check: str, graded: Any) -> None:
+    exercise, name = check.split("/", 1)
+    found = find_check(graded(exercise, stub(exercise)), name)
+    assert found.score == 0
+    assert found.status in (Status.FAILED, Status.SKIPPED)
+    assert found.message
+
+
+@pytest.mark.parametrize("exercise", COURSE.exercises, ids=lambda e: e.id)
+def test_checks_of_the_reference_all_pass(exercise: Any, graded: Any) -> None:
+    assert_full(graded(exercise.id, solution(exercise.id)))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer: substitutions on the reference, and what each check should say."""
+
+    exercise: int
+    edits: tuple[tuple[str, str], ...]
+    fails: dict[str, str]  # check -> a part of its message
+
+
+VALUES = "right shape but wrong values"
+CHANGED = "the caller's tensor, is changed by the call"
+FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
+AS_FLOAT32 = "with float64 inputs the output should be float64"
+STRIDED = "on an input that is not contiguous: "
+
+_SELF = "    scores = x @ x.transpose(1, 2)  # (b, t, t)\n"
+_OUT1 = "    output = weights @ x  # (b, t, k)\n"
+_FACTOR = "    factor = 1.0 / math.sqrt(query.size(2)) if scale is None else scale\n"
+_SOFT = "    weights = torch.softmax(scores, dim=-1)  # (b, t_q, t_k)\n"
+_MIX = "    output = weights @ value  # (b, t_q, d_v)\n"
+_QKV = "        return queries, keys, values\n"
+_PROJECTION = "        self.projection = QKVProjection(embed_dim, head_dim, bias=bias)\n"
+_HEAD = "        output = scaled_dot_product_attention(queries, keys, values)  # (b, t, d)\n"
+_UNIFY = "        output = self.unify_heads(merged)  # (b, t, k)\n"
+_FOLDED = "    folded = heads_first.reshape(b * num_heads, t, d)  # (b*h, t, d)\n"
+_UNFOLDED = "    unfolded = time_first.reshape(b, t, num_heads * d)  # (b, t, h*d)\n"
+_DROP4 = "        output = self.dropout(projected)  # (b, t, k)\n"
+_END5 = "        output = feed_forward_sum if self.norm_first else self.norm2(feed_forward_sum)\n"
+_FILL = "    encoding[:, 0::2] = sines\n"
+_ADD6 = "        output = x + encoding  # (b, t, k)\n"
+_LEARNED = "        output = x + position_vectors  # (b, t, k)\n"
+_POOL = "        pooled = encoded.mean(dim=1)  # (b, k)\n"
+_LOG = "        log_probabilities = torch.log_softmax(logits, dim=1)  # (b, c)\n"
+_BUILD = "    return TransformerClassifier(encoder, vocab_size, embed_dim, max_len, num_classes)\n"
+
+WRONG = {
+    # ---- exercise 1
+    "first row only": Wrong(
+        1,
+        ((_OUT1, "    output = (weights @ x)[:, :1]\n"),),
+        {"self_attention/shape": "the output has the wrong shape"},
+    ),
+    "scale too many": Wrong(
+        1,
+        ((_SELF, "    scores = x @ x.transpose(1, 2) / math.sqrt(x.size(2))\n"),),
+        {"self_attention/numeric": VALUES},
+    ),
+    "no_grad": Wrong(
+        1,
+        ((_SELF, "    with torch.no_grad():\n        scores = x @ x.transpose(1, 2)\n"),),
+        {"self_attention/gradient": "the gradient of `x` has the right shape but wrong values"},
+    ),
+    "positions count": Wrong(
+        1,
+        ((_OUT1, "    steps = torch.arange(x.size(1), device=x.device)\n"
+                 "    output = weights @ x + steps[:, None]\n"),),
+        {"self_attention/property/equivariant": "reordering the input along t"},
+    ),
+    "softmax over the batch": Wrong(
+        1,
+        (("    weights = torch.softmax(scores, dim=-1)  # (b, t, t)\n",
+          "    weights = torch.softmax(scores, dim=0)\n"),),
+        {"self_attention/property/batch-independent": "each item along b should give the same"},
+    ),
+    "in place": Wrong(
+        1,
+        ((_SELF, _SELF + "    x += 0\n    x *= 2\n"),),
+        {"self_attention/property/inputs-unchanged": f"`x`, {CHANGED}"},
+    ),
+    "view of a strided input": Wrong(
+        1,
+        ((_SELF, "    x = x.view(-1).view(x.shape)\n" + _SELF),),
+        {"self_attention/property/strided-input": f"{STRIDED}`self_attention` raised RuntimeError"},
+    ),
+    "float32 within": Wrong(
+        1,
+        ((_SELF, "    scores = (x.float() @ x.float().transpose(1, 2)).to(x.dtype)\n"),),
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: its last digits are wrong"},
+    ),
+    "float32 output": Wrong(
+        1,
+        ((_OUT1, "    output = (weights @ x).float()\n"),),
+        {"self_attention/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+    ),
+    "fixed device": Wrong(
+        1,
+        ((_OUT1, "    output = weights @ x + torch.zeros(x.size(2), device='cpu')\n"),),
+        {"self_attention/property/device": FIXED},
+    ),
+    "delegated function": Wrong(
+        1,
+        ((_MIX, "    output = torch.nn.functional.scaled_dot_product_attention(\n"
+                "        query, key, value, scale=scale\n    )\n"),),
+        {"scaled_dot_product_attention/property/allowed":
+            "`torch.nn.functional.scaled_dot_product_attention` does what this exercise asks"},
+    ),
+    "delegated by another name": Wrong(
+        1,
+        ((_MIX, "    hidden = getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')\n"
+                "    output = hidden(query, key, value, scale=scale)\n"),),
+        {"scaled_dot_product_attention/property/allowed": "it is called when the code runs"},
+    ),
+    "scale ignored": Wrong(
+        1,
+        ((_FACTOR, "    factor = 1.0 / math.sqrt(query.size(2))\n"),),
+        {"attention_weights/numeric": VALUES, "scaled_dot_product_attention/numeric": VALUES},
+    ),
+    "rows halved": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=-1) / 2\n"),),
+        {"attention_weights/property/rows-sum-to-one": "a row sums to 0.5"},
+    ),
+    "softmax over queries": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=1)\n"),),
+        {
+            "attention_weights/property/query-independent": "each item along q",
+            "scaled_dot_product_attention/property/query-independent": "each item along q",
+        },
+    ),
+    "weights over the batch": Wrong(
+        1,
+        ((_SOFT, "    weights = torch.softmax(scores, dim=0)\n"),),
+        {
+            "attention_weights/property/batch-independent": "each item along b",
+            "scaled_dot_product_attention/property/batch-independent": "each item along b",
+        },
+    ),
+    "overflow": Wrong(
+        1,
+        ((_SOFT, "    weights = scores.exp() / scores.exp().sum(-1, keepdim=True)\n"),),
+        {"attention_weights/property/large-scores":
+            "with scores in the thousands: the output holds numbers that are not finite"},
+    ),
+    # ---- exercise 2
+    "wrong order": Wrong(
+        2,
+        ((_QKV, "        return keys, queries, values\n"),),
+        {"QKVProjection/numeric": VALUES},
+    ),
+    "two of three": Wrong(
+        2,
+        ((_QKV, "        return queries, keys\n"),),
+        {"QKVProjection/shape": "should return 3 tensors (queries, keys, values)"},
+    ),
+    "detached keys": Wrong(
+        2,
+        ((_QKV, "        return queries, keys.detach(), values\n"),),
+        {
+            "QKVProjection/gradient": "the gradient of",
+            "QKVProjection/property/trained": "no gradient reaches the parameter `to_keys.weight`",
+        },
+    ),
+    "batch mixed": Wrong(
+        2,
+        ((_QKV, "        return queries, keys, values + x.mean() * 0.1\n"),),
+        {
+            "QKVProjection/property/batch-independent": "each item along b",
+            "QKVProjection/property/position-wise": "each item along t",
+        },
+    ),
+    "size remembered": Wrong(
+        2,
+        ((_QKV, "        self.size = getattr(self, 'size', x.shape[:2])\n"
+                "        return queries.reshape(*self.size, -1), keys, values\n"),),
+        {"QKVProjection/property/reusable": "a second input of another shape fails"},
+    ),
+    "plain list": Wrong(
+        2,
+        (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
+          "        self.hidden = [nn.Linear(embed_dim, head_dim, bias=bias)]\n"),
+         ("self.to_values(x)", "self.hidden[0](x)")),
+        {"QKVProjection/shape": "no parameter fits `to_values.weight`"},
+    ),
+    "spare layer": Wrong(
+        2,
+        (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
+          "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
+          "        self.spare = nn.Linear(1, 1)\n"),),
+        {"QKVProjection/property/registered": "trainable numbers, more than the"},
+    ),
+    "head of means": Wrong(
+        2,
+        ((_HEAD, "        output = values.mean(1, keepdim=True).expand_as(values)\n"),),
+        {
+            "AttentionHead/numeric": VALUES,
+            "AttentionHead/property/trained": "no gradient reaches the parameter",
+        },
+    ),
+    "head that counts positions": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        output = output.cumsum(1)\n"),),
+        {"AttentionHead/property/equivariant": "reordering the input along t"},
+    ),
+    "head that mixes samples": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        output = output.cumsum(0)\n"),),
+        {"AttentionHead/property/batch-independent": "each item along b"},
+    ),
+    "head of one size": Wrong(
+        2,
+        ((_HEAD, _HEAD + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                         "        output = output[: self.seen[0], : self.seen[1]]\n"),),
+        {"AttentionHead/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 3
+    "fold without transpose": Wrong(
+        3,
+        ((_FOLDED, "    folded = split.reshape(b * num_heads, t, d)\n"),),
+        {"fold_heads/numeric": VALUES, "MultiHeadSelfAttention/numeric": VALUES},
+    ),
+    "fold that views": Wrong(
+        3,
+        ((_FOLDED, "    x.view(-1)\n" + _FOLDED),),
+        {"fold_heads/property/strided-input": f"{STRIDED}`fold_heads` raised RuntimeError"},
+    ),
+    "unfold that loses the gradient": Wrong(
+        3,
+        ((_UNFOLDED, _UNFOLDED + "    unfolded = unfolded * 0.5 + unfolded.detach() * 0.5\n"),),
+        {"unfold_heads/gradient": "the gradient of `x`"},
+    ),
+    "no unify": Wrong(
+        3,
+        ((_UNIFY, "        output = merged\n"),),
+        {"MultiHeadSelfAttention/property/trained": "no gradient reaches the parameter `unify"},
+    ),
+    "heads by position": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        output = output.flip(1)\n"),),
+        {"MultiHeadSelfAttention/property/equivariant": "reordering the input along t"},
+    ),
+    "heads by sample": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        output = output - output.mean(0)\n"),),
+        {"MultiHeadSelfAttention/property/batch-independent": "each item along b"},
+    ),
+    "indivisible accepted": Wrong(
+        3,
+        (("        if head_dim is None and embed_dim % num_heads != 0:\n", "        if False:\n"),),
+        {"MultiHeadSelfAttention/property/indivisible":
+            "embed_dim that num_heads does not divide goes unnoticed: it should raise ValueError"},
+    ),
+    "another error": Wrong(
+        3,
+        (("            raise ValueError(", "            raise TypeError("),),
+        {"MultiHeadSelfAttention/property/indivisible":
+            "num_heads does not divide should raise ValueError, it raised TypeError"},
+    ),
+    "heads of one size": Wrong(
+        3,
+        ((_UNIFY, _UNIFY + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                           "        output = output.view(self.seen)\n"),),
+        {"MultiHeadSelfAttention/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 4
+    "dropout in evaluation": Wrong(
+        4,
+        ((_DROP4, "        output = nn.functional.dropout(projected, self.dropout.p, True)\n"),),
+        {"FeedForward/property/dropout-off-in-eval": "evaluation mode with dropout 0.9"},
+    ),
+    "no dropout": Wrong(
+        4,
+        ((_DROP4, "        output = projected\n"),),
+        {"FeedForward/property/dropout-in-training": "in training mode dropout changes nothing"},
+    ),
+    "dropout without its rescaling": Wrong(
+        4,
+        ((_DROP4, "        output = self.dropout(projected)\n        if self.training:\n"
+                  "            output = output * (1 - self.dropout.p)\n"),),
+        {"FeedForward/property/dropout-in-training": "in training mode dropout"},
+    ),
+    "any activation": Wrong(
+        4,
+        (('        if activation not in ("relu", "gelu"):\n', "        if False:\n"),),
+        {"FeedForward/property/unknown-activation":
+            "an activation that does not exist goes unnoticed"},
+    ),
+    "positions mixed": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        output = output + x.mean(1, keepdim=True)\n"),),
+        {"FeedForward/property/position-wise": "each item along t"},
+    ),
+    "samples mixed": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        output = output + x.mean(0)\n"),),
+        {"FeedForward/property/batch-independent": "each item along b"},
+    ),
+    "first layer idle": Wrong(
+        4,
+        (("hidden = self.expand(x)", "hidden = self.expand(x).detach()"),),
+        {"FeedForward/property/trained": "no gradient reaches the parameter `expand.weight`"},
+    ),
+    "one length only": Wrong(
+        4,
+        ((_DROP4, _DROP4 + "        self.t = getattr(self, 't', x.size(1))\n"
+                           "        output = output[:, : self.t]\n"),),
+        {"FeedForward/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 5
+    "layer that counts positions": Wrong(
+        5,
+        ((_END5, _END5 + "        output = output.cumsum(1)\n"),),
+        {"EncoderLayer/property/equivariant": "reordering the input along t"},
+    ),
+    "layer that mixes samples": Wrong(
+        5,
+        ((_END5, _END5 + "        output = output.cumsum(0)\n"),),
+        {"EncoderLayer/property/batch-independent": "each item along b"},
+    ),
+    "layer without a norm": Wrong(
+        5,
+        (("else self.norm1(attention_sum)", "else attention_sum"),
+         ("        attention_input = self.norm1(x) if self.norm_first else x\n",
+          "        attention_input = x\n")),
+        {"EncoderLayer/property/trained": "no gradient reaches the parameter `norm1.weight`"},
+    ),
+    "layer with its own dropout": Wrong(
+        5,
+        ((_END5, _END5 + "        output = nn.functional.dropout(output, self.dropout.p)\n"),),
+        {"EncoderLayer/property/dropout-off-in-eval": "evaluation mode with dropout 0.9"},
+    ),
+    "layer without dropout": Wrong(
+        5,
+        (("self.dropout(attended)", "attended"), ("self.dropout(transformed)", "transformed")),
+        {
+            "EncoderLayer/property/dropout-in-training": "dropout changes nothing",
+            "EncoderLayer/property/dropout-in-training-pre-norm": "dropout changes nothing",
+        },
+    ),
+    "layer of one size": Wrong(
+        5,
+        ((_END5, _END5 + "        self.t = getattr(self, 't', x.size(1))\n"
+                         "        output = output[:, : self.t]\n"),),
+        {"EncoderLayer/property/reusable": "a second input of another shape fails"},
+    ),
+    "given sublayer hidden": Wrong(
+        5,
+        (("        self.attention = attention\n", "        self.hidden = [attention]\n"),
+         ("self.attention(attention_input)", "self.hidden[0](attention_input)")),
+        {"EncoderLayer/property/registered": "that is not registered"},
+    ),
+    # ---- exercise 6
+    "even width only": Wrong(
+        6,
+        (("cosines[:, : embed_dim // 2]", "cosines"),),
+        {"sinusoidal_encoding/property/odd-width": "with an odd embed_dim: "},
+    ),
+    "sine and cosine exchanged": Wrong(
+        6,
+        (("    sines = torch.sin(angles)\n", "    sines = torch.cos(angles)\n"),),
+        {"sinusoidal_encoding/numeric": VALUES},
+    ),
+    "table always float32": Wrong(
+        6,
+        (("dtype=torch.get_default_dtype())", "dtype=torch.float32)"),
+         ("torch.zeros(seq_len, embed_dim)",
+          "torch.zeros(seq_len, embed_dim, dtype=torch.float32)")),
+        {"sinusoidal_encoding/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+    ),
+    "encoding in place": Wrong(
+        6,
+        ((_ADD6, "        x += encoding\n        output = x\n"),),
+        {"SinusoidalPositionEncoding/property/inputs-unchanged": f"`x`, {CHANGED}"},
+    ),
+    "encoding unbuffered": Wrong(
+        6,
+        (('        self.encoding: Tensor\n        self.register_buffer("encoding", '
+          "sinusoidal_encoding(max_len, embed_dim))\n",
+          "        self.encoding = sinusoidal_encoding(max_len, embed_dim)\n"),),
+        {
+            "SinusoidalPositionEncoding/property/registered":
+                "`encoding` holds a tensor that is not registered",
+            "SinusoidalPositionEncoding/property/device": FIXED,
+        },
+    ),
+    "encoding unchecked": Wrong(
+        6,
+        (("        if t > self.encoding.size(0):\n", "        if False:\n"),),
+        {"SinusoidalPositionEncoding/property/too-long": "one position more than max_len"},
+    ),
+    "encoding of samples": Wrong(
+        6,
+        ((_ADD6, _ADD6 + "        output = output.cumsum(0)\n"),),
+        {"SinusoidalPositionEncoding/property/batch-independent": "each item along b"},
+    ),
+    "encoding of one length": Wrong(
+        6,
+        ((_ADD6, _ADD6 + "        self.t = getattr(self, 't', t)\n"
+                         "        output = output[:, : self.t]\n"),),
+        {"SinusoidalPositionEncoding/property/reusable": "a second input of another shape fails"},
+    ),
+    "embedding unchecked": Wrong(
+        6,
+        (("        if t > self.embedding.num_embeddings:\n", "        if False:\n"),),
+        {"LearnedPositionEmbedding/property/too-long": "should raise ValueError, it raised"},
+    ),
+    "embedding on the CPU": Wrong(
+        6,
+        (("torch.arange(t, device=x.device)", "torch.arange(t)"),
+         (_LEARNED, _LEARNED + "        output = output + positions[:, None] * 0\n")),
+        {"LearnedPositionEmbedding/property/device": FIXED},
+    ),
+    "embedding of samples": Wrong(
+        6,
+        ((_LEARNED, _LEARNED + "        output = output.cumsum(0)\n"),),
+        {"LearnedPositionEmbedding/property/batch-independent": "each item along b"},
+    ),
+    "embedding detached": Wrong(
+        6,
+        ((_LEARNED, "        output = x + position_vectors.detach()\n"),),
+        {"LearnedPositionEmbedding/property/trained": "no gradient reaches the parameter"},
+    ),
+    "embedding of one length": Wrong(
+        6,
+        ((_LEARNED, _LEARNED + "        self.t = getattr(self, 't', t)\n"
+                               "        output = output[:, : self.t]\n"),),
+        {"LearnedPositionEmbedding/property/reusable": "a second input of another shape fails"},
+    ),
+    # ---- exercise 7
+    "probabilities": Wrong(
+        7,
+        ((_LOG, "        log_probabilities = torch.softmax(logits, dim=1)\n"),),
+        {
+            "TransformerClassifier/property/rows-sum-to-one": "exp of each row",
+            "build_classifier/property/rows-sum-to-one": "exp of each row",
+        },
+    ),
+    "normalized over the batch": Wrong(
+        7,
+        ((_LOG, "        log_probabilities = torch.log_softmax(logits, dim=0)\n"),),
+        {
+            "TransformerClassifier/property/batch-independent": "each item along b",
+            "build_classifier/property/batch-independent": "each item along b",
+        },
+    ),
+    "sum for mean": Wrong(
+        7,
+        ((_POOL, "        pooled = encoded.sum(dim=1)\n"),),
+        {"TransformerClassifier/numeric": VALUES},
+    ),
+    "positions on the CPU": Wrong(
+        7,
+        (("torch.arange(t, device=tokens.device)", "torch.arange(t)"),),
+        {"TransformerClassifier/property/device": FIXED},
+    ),
+    "length unchecked": Wrong(
+        7,
+        (("        if t > max_len:\n", "        if False:\n"),),
+        {"TransformerClassifier/property/too-long": "one token more than max_len"},
+    ),
+    "positions unused": Wrong(
+        7,
+        (("embedded = token_vectors + position_vectors", "embedded = token_vectors"),),
+        {"TransformerClassifier/property/trained":
+            "no gradient reaches the parameter `position_embedding.weight`"},
+    ),
+    "tokens of one length": Wrong(
+        7,
+        ((_POOL, "        self.t = getattr(self, 't', t)\n"
+                 "        pooled = encoded.view(-1, self.t, encoded.size(2)).mean(dim=1)\n"),),
+        {"TransformerClassifier/property/reusable": "a second input of another shape fails"},
+    ),
+    "layers shared": Wrong(
+        7,
+        (("    encoder = nn.Sequential(*layers)\n",
+          "    encoder = nn.Sequential(*[layers[0]] * depth)\n"),),
+        {"build_classifier/property/registered": "fewer than the"},
+    ),
+    "layers in a list": Wrong(
+        7,
+        (("    encoder = nn.Sequential(*layers)\n",
+          "    class Stack(nn.Module):\n"
+          "        def __init__(self):\n"
+          "            super().__init__()\n"
+          "            self.layers = list(layers)\n\n"
+          "        def forward(self, x):\n"
+          "            for layer in self.layers:\n"
+          "                x = layer(x)\n"
+          "            return x\n\n"
+          "    encoder = Stack()\n"),),
+        {"build_classifier/property/registered": "holds a module that is not registered"},
+    ),
+    "model that cannot learn": Wrong(
+        7,
+        ((_BUILD, "    model = TransformerClassifier(\n"
+                  "        encoder, vocab_size, embed_dim, max_len, num_classes\n    )\n"
+                  "    return model.requires_grad_(False)\n"),),
+        {
+            "build_classifier/gradient": "",
+            "build_classifier/property/trained": "",
+            "build_classifier/property/overfits-a-batch": "",
+        },
+    ),
+    "logits detached from the stack": Wrong(
+        7,
+        ((_POOL, "        pooled = encoded.detach().mean(dim=1)\n"),),
+        {
+            "build_classifier/gradient": "no gradient reaches the parameter",
+            "build_classifier/property/overfits-a-batch": "do not bring the loss down",
+        },
+    ),
+    "dropout of 0.1 by default": Wrong(
+        4,
+        (("        dropout: float = 0.0,", "        dropout: float = 0.1,"),),
+        {"FeedForward/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "sublayer dropout of 0.1 by default": Wrong(
+        5,
+        (("        dropout: float = 0.0,", "        dropout: float = 0.1,"),),
+        {"EncoderLayer/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "heads dropped where nobody asks for it": Wrong(
+        3,
+        (("output = self.unify_heads(merged)",
+          "output = nn.functional.dropout(self.unify_heads(merged), 0.1, self.training)"),),
+        {"MultiHeadSelfAttention/property/no-dropout-by-default": "in training mode dropout"},
+    ),
+    "tensor kept from the first call": Wrong(
+        3,
+        (("output = self.unify_heads(merged)",
+          "self.kept = getattr(self, 'kept', merged.new_ones(3))\n"
+          "        output = self.unify_heads(merged)"),),
+        {"MultiHeadSelfAttention/property/registered": "holds a tensor that is not registered"},
+    ),
+    "dropout passed on to nobody": Wrong(
+        7,
+        (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),
+         ("feed_forward, embed_dim, dropout=dropout)", "feed_forward, embed_dim)")),
+        {"build_classifier/property/dropout-in-training": "dropout changes nothing"},
+    ),
+    "dropout for the sublayers only": Wrong(
+        7,
+        (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),),
+        {"build_classifier/property/dropout-in-each-part": "changes the output too much"},
+    ),
+    "layers that are pre-norm": Wrong(
+        7,
+        (("feed_forward, embed_dim, dropout=dropout)",
+          "feed_forward, embed_dim, norm_first=True, dropout=dropout)"),),
+        {"build_classifier/property/assembly": "built from correct parts: the output"},
+    ),
+    "one head, whatever is asked": Wrong(
+        7,
+        (("MultiHeadSelfAttention(embed_dim, num_heads)",
+          "MultiHeadSelfAttention(embed_dim, 1)"),),
+        {"build_classifier/property/indivisible": "it should raise ValueError"},
+    ),
+    "model of one class too many": Wrong(
+        7,
+        ((_BUILD, _BUILD.replace("num_classes", "num_classes + 1")),),
+        {"build_classifier/shape": "the output has the wrong shape"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_wrong_answer_fails_for_its_stated_reason(wrong: Wrong, graded: Any) -> None:
+    exercise = f"exercise{wrong.exercise}"
+    result = graded(exercise, edited(solution(exercise), *wrong.edits))
+    found = {name: find_check(result, name) for name in wrong.fails}
+    assert {name: c.status for name, c in found.items()} == dict.fromkeys(found, Status.FAILED)
+    assert [(n, c.message) for n, c in found.items() if wrong.fails[n] not in c.message] == []
+    assert all(c.next_step for c in found.values())
+
+
+def test_wrong_answers_cover_every_kind_and_property() -> None:
+    """Each declared property of each target; those of all targets at least once."""
+    seen = {f"exercise{w.exercise}/{name}" for w in WRONG.values() for name in w.fails}
+    inherited = {p.kind for p in (*COURSE.every_target, *COURSE.every_module)}
+    general = {"strided-input", "no-dropout-by-default", *inherited}
+    own = {c for c in CHECKS if "/property/" in c and c.rsplit("/", 1)[1] not in general}
+    assert own - seen == set()
+    assert {c.rsplit("/", 1)[1] for c in CHECKS} <= {c.rsplit("/", 1)[1] for c in seen}
+
+
+def test_property_counts_only_beside_right_values(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_OUT1, "    output = (weights @ x) * 0\n"))
+    result = graded("exercise1", text)
+    kept = [c for c in result.checks if c.target == "self_attention" and c.score]
+    assert [c.kind for c in kept] == [Kind.SHAPE]
+    equivariant = find_check(result, "self_attention/property/equivariant")
+    assert (equivariant.status, equivariant.message) == (
+        Status.SKIPPED,
+        "counts once the values are right",
+    )
+
+
+def test_mistake_is_told_once_where_one_target_uses_another(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_FACTOR, "    factor = 1.0\n"))
+    step = find_check(graded("exercise1", text), "scaled_dot_product_attention/numeric").next_step
+    assert "uses `attention_weights`, which is not right yet" in step
+
+
+def test_target_that_waits_for_another_is_skipped_with_the_reason(graded: Any) -> None:
+    text = edited(solution("exercise1"), (_FACTOR, "    raise NotImplementedError\n"))
+    check = find_check(graded("exercise1", text), "scaled_dot_product_attention/numeric")
+    assert check.status is Status.SKIPPED
+    assert check.message.startswith("`scaled_dot_product_attention` needs `attention_weights`")
+    assert check.message.endswith("not written yet")

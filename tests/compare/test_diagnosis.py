@@ -1,0 +1,195 @@
+"""The mistake is named from what the code returns, or not at all."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support import ROOT, plain_call
+
+from grader.compare import signature
+from grader.compare.steps import occurs
+from grader.course.load import CourseFolder
+from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine
+from grader.grading.exercise import Standins
+from grader.handin.read import Source, Submission
+from grader.key.cache import Keys
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.results import ExerciseResult
+
+_SOLUTIONS = ROOT / "solutions"
+
+
+def _changed(file: str, *changes: tuple[str, str]) -> dict[str, str]:
+    text = (_SOLUTIONS / file).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return {file.split("_")[0]: text}
+
+
+def _named(result: ExerciseResult) -> dict[str, tuple[str, ...]]:
+    return {d.target: d.bugs for d in result.diagnoses}
+
+
+def test_diagnosis_names_a_bug_written_in_other_words(grade_text: Callable[..., Any]) -> None:
+    scores = ("scores = products * factor", "scores = torch.einsum('bqk->bqk', products)")
+    result = grade_text(_changed("exercise1_attention.py", scores))
+    assert _named(result)["attention_weights"] == ("missing-scale",)
+    found = {d.target: d for d in result.diagnoses}["attention_weights"]
+    assert found.evidence == (
+        "Your output equals, to 1e-12, what comes out when the scores are not scaled."
+    )
+    assert found.step == "scores"
+    assert found.hint
+
+
+def test_diagnosis_names_a_bug_in_one_branch(grade_text: Callable[..., Any]) -> None:
+    right = "feed_forward_sum = attention_output + self.dropout(transformed)"
+    wrong = f"{right}\n        if self.norm_first:\n            feed_forward_sum = transformed"
+    result = grade_text(_changed("exercise5_encoder_layer.py", (right, wrong)))
+    assert _named(result)["EncoderLayer"] == ("residual-missing-feed-forward",)
+    assert result.diagnoses[0].evidence.startswith("Where your output is wrong, it equals")
+
+
+def test_right_values_are_never_put_down_to_two_bugs(
+    folder: CourseFolder, keys: Keys, warm: WarmProcess
+) -> None:
+    def refuse(_: Any) -> Any:
+        raise AssertionError("two bugs were looked for")
+
+    table = 'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))'
+    spare = f"{table}\n        self.spare = nn.Parameter(torch.zeros(3))"
+    text = _changed("exercise6_position_encoding.py", (table, spare))["exercise6"]
+    exercise = folder.course.exercise("exercise6")
+    sources = {e.id: Source(e.file, problem="not handed in") for e in folder.course.exercises}
+    sources[exercise.id] = Source(exercise.file, units=((exercise.file, text),))
+    engine = Engine(folder, replace(keys, pairs=refuse), Standins.of(folder), warm)
+    result = engine.run(exercise, Submission(sources)).result
+    assert result.score < result.max_score
+    assert "SinusoidalPositionEncoding" not in _named(result)
+
+
+def test_diagnosis_sees_through_fused_layers(grade_text: Callable[..., Any]) -> None:
+    layers = [
+        f"self.to_{part} = nn.Linear(embed_dim, num_heads * size, bias=bias)"
+        for part in ("queries", "keys", "values")
+    ]
+    uses = [f"{part} = self.to_{part}(x)" for part in ("queries", "keys", "values")]
+    result = grade_text(
+        _changed(
+            "exercise3_multi_head.py",
+            (layers[0], "self.fused = nn.Linear(embed_dim, 3 * num_heads * size, bias=bias)"),
+            (layers[1], ""),
+            (layers[2], "bias = False"),
+            (uses[0], "queries, keys, values = self.fused(x).chunk(3, dim=-1)"),
+            (uses[1], ""),
+            (uses[2], ""),
+            (
+                "nn.Linear(num_heads * size, embed_dim)",
+                "nn.Linear(num_heads * size, embed_dim, bias)",
+            ),
+        )
+    )
+    assert _named(result)["MultiHeadSelfAttention"] == ("output-bias-missing",)
+
+
+def test_diagnosis_names_two_bugs_at_once(grade: Callable[..., Any], tmp_path: Any) -> None:
+    texts = _changed(
+        "exercise4_feed_forward.py",
+        ("size = 4 * embed_dim if hidden_dim is None else hidden_dim", "size = 4 * embed_dim"),
+        ("activated = self.activation(hidden)", "activated = hidden"),
+    )
+    (tmp_path / "exercise4_feed_forward.py").write_text(texts["exercise4"])
+    result = grade(tmp_path, "exercise4")
+    assert set(_named(result)["FeedForward"]) == {"hidden-dim-ignored", "activation-missing"}
+
+
+def test_diagnosis_reports_bugs_that_cannot_be_told_apart_as_one(
+    grade_text: Callable[..., Any],
+) -> None:
+    change = ("heads_first = split.transpose(1, 2)", "heads_first = split")
+    result = grade_text(_changed("exercise3_multi_head.py", change))
+    assert set(_named(result)["fold_heads"]) == {"fold-without-transpose", "transpose-discarded"}
+    assert "; or " in result.diagnoses[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "target", "step"),
+    [
+        (
+            "exercise3_multi_head.py",
+            ("merged = unfold_heads(attended", "merged = 1.01 * unfold_heads(attended"),
+            "MultiHeadSelfAttention",
+            "output",
+        ),
+        (
+            "exercise5_encoder_layer.py",
+            (
+                "self.feed_forward(feed_forward_input)",
+                "self.feed_forward(0.9 * feed_forward_input)",
+            ),
+            "EncoderLayer",
+            "transformed",
+        ),
+        (
+            "exercise7_classifier.py",
+            ("encoded.mean(dim=1)", "encoded.median(dim=1).values"),
+            "TransformerClassifier",
+            "pooled",
+        ),
+    ],
+    ids=["exercise3", "exercise5", "exercise7"],
+)
+def test_unknown_mistake_is_located_at_its_first_wrong_step(
+    grade_text: Callable[..., Any], file: str, change: tuple[str, str], target: str, step: str
+) -> None:
+    result = grade_text(_changed(file, change))
+    (found,) = [d for d in result.diagnoses if d.target == target]
+    assert found.bugs == ()
+    assert found.step == step
+    assert f"{step} ✗" in found.evidence
+    assert "✓" in found.evidence
+
+
+def test_right_code_gets_no_diagnosis(grade_text: Callable[..., Any]) -> None:
+    assert grade_text(_changed("exercise4_feed_forward.py")).diagnoses == ()
+
+
+def test_constant_gets_no_diagnosis(grade_text: Callable[..., Any]) -> None:
+    change = ("output = weights @ x", "output = 0 * x")
+    assert grade_text(_changed("exercise1_attention.py", change)).diagnoses == ()
+
+
+def test_failed_property_alone_is_not_another_bug(grade_text: Callable[..., Any]) -> None:
+    change = (
+        "time_first = separated.transpose(1, 2)",
+        "x.mul_(1.5).div_(1.5); time_first = separated.transpose(1, 2)",
+    )
+    result = grade_text(_changed("exercise3_multi_head.py", change))
+    assert "device-hard-coded" not in _named(result).get("unfold_heads", ())
+
+
+def test_occurs_finds_values_in_any_order_of_axes() -> None:
+    step = np.random.default_rng(0).standard_normal((2, 3, 4))
+    assert occurs(step, [step.transpose(0, 2, 1).copy()])
+    assert occurs(step, [step.reshape(2, 12)])
+    assert not occurs(step, [np.sort(step.ravel()).reshape(2, 3, 4)])
+    assert not occurs(step, [step + 1e-3])
+
+
+def test_suspects_of_every_exercise_are_kept_in_the_key(keys: Keys) -> None:
+    for key in keys.keys.values():
+        assert key.suspects
+        assert all(len(some.names) == len(some.codes) for some in key.suspects.values())
+
+
+def test_signature_keeps_nothing_for_sizes_that_no_reference_has() -> None:
+    before = signature.directions.cache_info().currsize
+    call = plain_call("f/a/forward", "f")
+    answer = Answer(AnswerStatus.OK, {"output/output": np.zeros(1 << 20, dtype=np.int8)})
+    made = signature.sign([call], {call.id: answer}, {}, [])
+    assert made.values.any()
+    assert signature.directions.cache_info().currsize == before

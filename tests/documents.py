@@ -1,0 +1,78 @@
+"""The documents of the project, and the outputs that they show below commands."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from support import ROOT
+
+_BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
+_OWN = ("COLUMNS", "LINES", "PYTEST_ADDOPTS")  # of whoever runs the tests
+_GRADE = "import sys; sys.argv[0] = 'grade'; from grader.cli.main import main; main()"
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("*.md"))  # what Sphinx builds
+DOCUMENTS = [README, *(ROOT / f"{n}.md" for n in ("CONTRIBUTING", "CHANGELOG", "SECURITY")), *PAGES]
+
+
+class Block(NamedTuple):
+    """A command in a document, and the output that stands below it."""
+
+    document: Path
+    number: int  # among the document's blocks, from 0
+    command: str
+    shown: str
+
+    @property
+    def id(self) -> str:
+        """A name for it in a list of tests."""
+        return f"{self.document.name}: {self.command}"
+
+
+def output_blocks(*documents: Path) -> list[Block]:
+    """Return the blocks of output of some documents, in order."""
+    return [
+        Block(document, number, found["command"], found["shown"])
+        for document in documents
+        for number, found in enumerate(_BLOCK.finditer(document.read_text(encoding="utf-8")))
+    ]
+
+
+def check_block(block: Block, printed: str, *, update: bool) -> None:
+    """Fail where a block is not what was printed, trailing spaces aside; or write it anew."""
+    printed = trimmed(printed)
+    if not update:
+        assert trimmed(block.shown) == printed
+        return
+    text = block.document.read_text(encoding="utf-8")
+    found = list(_BLOCK.finditer(text))[block.number]
+    new = text[: found.start("shown")] + printed + text[found.end("shown") :]
+    block.document.write_text(new, encoding="utf-8")
+
+
+def printed_by(command: str, folder: Path = ROOT, python: str = sys.executable) -> str:
+    """Run a document's command in a folder, on no terminal; trailing spaces go."""
+    program, *arguments = shlex.split(command)
+    start = {
+        "grade": [python, "-c", _GRADE],
+        "python": [python],
+        "pytest": [python, "-m", "pytest", "-p", "no:cacheprovider"],
+    }[program]
+    environment = {k: v for k, v in os.environ.items() if k not in _OWN}
+    done = subprocess.run(
+        [*start, *arguments],
+        cwd=folder,
+        env={**environment, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr.decode()
+    return trimmed(done.stdout.decode())
+
+
+def trimmed(text: str) -> str:
+    """Return a text without trailing spaces."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -1,0 +1,263 @@
+"""The page of `grade check --html`: complete in itself, escaped, and drawn by a real browser."""
+
+import re
+import struct
+import subprocess
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import SUBMISSIONS
+
+from grader.grading.engine import Engine
+from grader.grading.exhibits import Drawing, Exhibit, exhibits_of, make_panel
+from grader.handin.read import read_submission
+from grader.records.ids import CheckId
+from grader.records.results import (
+    CheckResult,
+    Diagnosis,
+    Document,
+    ExerciseResult,
+    Kind,
+    ShownCase,
+    Status,
+)
+from grader.report.html import render_page
+from grader.report.pictures import colour, flow, heat_maps
+
+_EVIL = "<script>alert('x')</script>\"'&"
+
+_Row = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]  # of a picture, as bytes
+
+
+class _Reader(HTMLParser):
+    """Counts tags, and checks that they close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [str(v) for name, v in attrs if name in ("src", "href", "action")]
+        if tag not in ("meta", "br", "rect", "line"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("rect", "line"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _read(page: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def _page(engine: Engine, sample: str, exercise: str) -> tuple[str, tuple[Exhibit, ...]]:
+    course = engine.folder.course
+    chosen = course.exercise(exercise)
+    submission = read_submission(SUBMISSIONS / sample, course, [chosen], 2**21)
+    run = engine.run(chosen, submission, quick=True)
+    exhibits = exhibits_of(engine, chosen, run)
+    return render_page(engine.sum_up([run.result]), {exercise: exhibits}), exhibits
+
+
+def test_page_shows_points_diagnosis_and_pictures(shipped_engine: Engine) -> None:
+    page, exhibits = _page(shipped_engine, "keys-from-queries", "exercise3")
+    reader = _read(page)
+    assert "7.5 / 20 points" in reader.text
+    assert "the keys are made from the queries" in reader.text
+    assert "first wrong step: scores" in reader.text
+    assert {e.target for e in exhibits} == {
+        "fold_heads", "unfold_heads", "MultiHeadSelfAttention",
+    }  # fmt: skip
+    weights = [p for e in exhibits for p in e.panels if p.title == "weights"]
+    assert weights
+    assert weights[0].actual is not None
+    assert not np.allclose(weights[0].expected, weights[0].actual)
+
+
+def test_page_shows_position_encodings(shipped_engine: Engine) -> None:
+    _, exhibits = _page(shipped_engine, "perfect", "exercise6")
+    first = exhibits[0].panels[0]
+    assert first.title == "encoding"
+    assert first.actual is not None
+    assert np.allclose(first.expected, first.actual)
+    assert exhibits[0].drawing is not None
+    assert exhibits[0].drawing.wrong == ""
+
+
+def test_page_needs_nothing_from_outside(shipped_engine: Engine) -> None:
+    page, _ = _page(shipped_engine, "keys-from-queries", "exercise3")
+    reader = _read(page)
+    assert reader.links == []
+    assert not {"script", "link", "img", "iframe", "object"} & set(reader.tags)
+    assert not re.search(r"url\(|@import|https?://", page)
+
+
+def test_page_escapes_all_that_a_submission_says() -> None:
+    check = CheckResult(
+        CheckId("exercise1", _EVIL, Kind.SHAPE), Status.FAILED, 0, 1, _EVIL, _EVIL,
+        case=ShownCase(_EVIL, {_EVIL: 1}, {}, {}),
+    )  # fmt: skip
+    result = ExerciseResult(
+        "exercise1", _EVIL, Status.FAILED, 0, 1, (check, replace(check, message=f"{_EVIL} 2")),
+        (Diagnosis(_EVIL, (_EVIL,), _EVIL, _EVIL, _EVIL),), (_EVIL,), _EVIL,
+    )  # fmt: skip
+    panel = make_panel(_EVIL, np.eye(2), None)
+    drawing = Drawing((_EVIL,), ((_EVIL,),), frozenset(), _EVIL)
+    exhibits = {"exercise1": (Exhibit(_EVIL, _EVIL, (panel,), drawing),)}
+    page = render_page(Document(_EVIL, _EVIL, _EVIL, (result,)), exhibits)
+    reader = _read(page)
+    assert "script" not in reader.tags
+    assert reader.text.count("alert('x')") >= 10
+
+
+def test_page_of_a_blank_has_no_pictures(shipped_engine: Engine) -> None:
+    page, _ = _page(shipped_engine, "stub", "exercise3")
+    assert "<svg" not in page
+
+
+def test_page_has_no_pictures_of_hidden_cases(shipped_engine: Engine) -> None:
+    keys = shipped_engine.keys
+    plan = replace(keys.keys["exercise3"].plan, split="hidden")
+    hidden = replace(keys.keys["exercise3"], plan=plan)
+    engine = replace(shipped_engine, keys=replace(keys, keys={"exercise3": hidden}))
+    page, exhibits = _page(engine, "keys-from-queries", "exercise3")
+    assert exhibits == ()
+    assert "<svg" not in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "#f7f7f7"),
+        (2.0, "#b2182b"),
+        (9.0, "#b2182b"),
+        (-2.0, "#2166ac"),
+        (float("nan"), "#000000"),
+        (float("inf"), "#000000"),
+    ],
+)
+def test_colour_tells_sign_size_and_what_is_no_number(value: float, shown: str) -> None:
+    assert colour(value, 2.0) == shown
+
+
+def test_heat_map_has_a_cell_for_each_number_with_its_value() -> None:
+    panel = make_panel("a", np.array([[1.0, -0.25], [0.5, 0.0], [2.0, 3.0]]), None)
+    (picture,) = heat_maps(panel)
+    assert [(cell.x // cell.size, cell.y // cell.size) for cell in picture.cells] == [
+        (0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2),
+    ]  # fmt: skip
+    assert picture.cells[1].title == "[0, 1] -0.25"
+    assert (picture.width, picture.height) == (2 * 16, 3 * 16)
+
+
+def test_heat_maps_share_the_colours_of_what_was_expected() -> None:
+    expected, actual = heat_maps(make_panel("a", np.array([[2.0]]), np.array([[1.0]])))
+    assert expected.cells[0].colour == colour(2.0, 2.0)
+    assert actual.cells[0].colour == colour(1.0, 2.0)
+
+
+def test_panel_of_a_large_tensor_is_cut_and_says_where() -> None:
+    panel = make_panel("x", np.zeros((2, 3, 40, 50)), np.zeros((7,)))
+    assert panel.expected.shape == (24, 24)
+    assert panel.slice == "[0, 0, :, :]"
+    assert panel.actual is not None
+    assert panel.actual.shape == (1, 7)
+
+
+def test_panel_of_nothing_is_empty() -> None:
+    panel = make_panel("x", np.zeros((2, 3, 4)), np.zeros((0, 3, 4)))
+    assert panel.actual is not None
+    assert panel.actual.size == 0
+    _, picture = heat_maps(panel)
+    assert (picture.width, picture.cells) == (0, ())
+
+
+def test_drawing_marks_right_wrong_and_what_follows() -> None:
+    drawing = Drawing(("x",), (("a", "b"), ("c",), ("d",)), frozenset({"a", "b"}), "c")
+    picture = flow(drawing)
+    assert [(box.text, box.state) for box in picture.boxes] == [
+        ("x", "input"), ("✓ a", "right"), ("✓ b", "right"), ("✗ c", "wrong"), ("d", "open"),
+    ]  # fmt: skip
+    assert len(picture.arrows) == 2 + 2 + 1
+
+
+# --- a real browser ----------------------------------------------------------------------------
+
+
+def test_browser_draws_the_page(shipped_engine: Engine, browser: str, tmp_path: Path) -> None:
+    page, _ = _page(shipped_engine, "keys-from-queries", "exercise3")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [
+            browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1000,1700",
+            "--force-device-scale-factor=1", "--virtual-time-budget=1000",
+            f"--screenshot={tmp_path / 'page.png'}", (tmp_path / "page.html").as_uri(),
+        ],
+        capture_output=True,
+        timeout=120,  # a net for hangs
+        check=False,
+    )  # fmt: skip
+    assert (tmp_path / "page.png").is_file(), done.stderr.decode(errors="replace")[-2000:]
+    seen = _colours((tmp_path / "page.png").read_bytes())
+    assert {(251, 220, 221), (227, 244, 230), (193, 18, 31)} <= seen  # wrong, right, diagnosis
+    assert len(seen) > 100  # the shades of the heat maps
+
+
+def _colours(data: bytes) -> set[tuple[int, int, int]]:
+    """Return the colours of a PNG of 8 bits a channel."""
+    width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+    assert depth == 8
+    step = {2: 3, 6: 4}[kind]
+    packed, at = b"", 8
+    while at < len(data):
+        size, name = struct.unpack(">I4s", data[at : at + 8])
+        packed += data[at + 8 : at + 8 + size] if name == b"IDAT" else b""
+        at += 12 + size
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + width * step)
+    above = np.zeros(width * step, np.uint8)
+    seen: set[tuple[int, int, int]] = set()
+    for filter_, line in zip(rows[:, 0], rows[:, 1:], strict=True):
+        above = _unfiltered(int(filter_), line, above, step)
+        pixels = np.unique(above.reshape(width, step)[:, :3], axis=0)
+        seen |= {tuple(int(c) for c in pixel) for pixel in pixels}  # type: ignore[misc]
+    return seen
+
+
+def _unfiltered(kind: int, line: _Row, above: _Row, step: int) -> _Row:
+    """Undo one of PNG's five row filters."""
+    if kind == 0:
+        return line.copy()
+    if kind == 2:
+        return line + above
+    out = np.zeros(len(line), np.int64)
+    up = above.astype(np.int64)
+    for i, value in enumerate(line.tolist()):
+        left = int(out[i - step]) if i >= step else 0
+        corner = int(up[i - step]) if i >= step else 0
+        over = int(up[i])
+        near = {1: left, 3: (left + over) // 2}.get(kind)
+        if near is None:  # Paeth's predictor
+            guess = left + over - corner
+            near = min((left, over, corner), key=lambda v: abs(guess - v))
+        out[i] = (value + near) % 256
+    return out.astype(np.uint8)

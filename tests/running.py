@@ -1,0 +1,128 @@
+"""Hooks of every run: who runs which test, which need an answer key, and what was not run.
+
+A test needs a key where it asks for the fixture `key_cache`, or for one that does, as `keys` or
+`grade`; it is marked by that alone, and `make check` leaves it out. Any other test finds an empty
+cache, and fails if it made a key there.
+
+What was skipped is told at the end, by name. With GRADER_NO_SKIPS=1 in the environment, a skip for
+want of a tool that could be installed is a failure.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import NO_TOOL
+
+_SHARED = pytest.StashKey[Path]()  # keys of this run, for all its workers
+_EMPTY = pytest.StashKey[Path]()  # the cache of a test that needs none
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose where keys are kept: a folder of this run, or one that stays for the next."""
+    config.addinivalue_line("markers", "key: needs an answer key; set where a fixture asks for one")
+    made = getattr(config, "workerinput", {}).get("keys") or os.environ.get("GRADE_TEST_CACHE")
+    config.stash[_SHARED] = Path(made or tempfile.mkdtemp(prefix="grade-test-keys-"))
+    config.stash[_EMPTY] = Path(tempfile.mkdtemp(prefix="grade-test-none-"))
+    config.stash[_SHARED].mkdir(parents=True, exist_ok=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist where the keys are."""
+    node.workerinput["keys"] = str(node.config.stash[_SHARED])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what was made for this run."""
+    shutil.rmtree(config.stash[_EMPTY], ignore_errors=True)
+    if not hasattr(config, "workerinput") and not os.environ.get("GRADE_TEST_CACHE"):
+        shutil.rmtree(config.stash[_SHARED], ignore_errors=True)
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def key_cache(pytestconfig: pytest.Config) -> Path:
+    """Return where keys are kept; whoever reads or builds one asks for this."""
+    return pytestconfig.stash[_SHARED]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a key, and put tests into an order that keeps all workers busy."""
+    for item in items:
+        if "key_cache" in getattr(item, "fixturenames", ()):
+            item.add_marker("key")
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Let tests that share a fixture of their file run first, and all by one worker.
+
+    Making it is what takes long: a class that is graded, a term that is played. All others fill up
+    what time the workers have left.
+    """
+    module = getattr(item, "module", None)
+    if any(name in vars(module) for name in getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        return 0
+    return 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures are set up
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Show the keys to a test that needs them, and an empty cache to any other."""
+    place = _SHARED if item.get_closest_marker("key") else _EMPTY
+    os.environ["GRADE_CACHE"] = str(item.config.stash[place])
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fail a test that made a key without a word."""
+    empty = item.config.stash[_EMPTY]
+    if any(empty.iterdir()):
+        shutil.rmtree(empty)
+        empty.mkdir()
+        pytest.fail("this test made an answer key: let it ask for the fixture `key_cache`")
+
+
+# ---- skips ---------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a test fail that lacks a tool, where that is asked for."""
+    report = yield
+    reason = _reason(report)
+    if reason.startswith(NO_TOOL) and os.environ.get("GRADER_NO_SKIPS") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"{reason}; GRADER_NO_SKIPS=1 lets nothing be skipped for that"
+    return report
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Return why a test was skipped; "" where it was not."""
+    if not report.skipped or hasattr(report, "wasxfail") or not isinstance(report.longrepr, tuple):
+        return ""
+    return report.longrepr[2].removeprefix("Skipped: ")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say by name what was skipped, and why."""
+    names: dict[str, dict[str, int]] = {}
+    for report in terminalreporter.stats.get("skipped", ()):
+        test = report.nodeid.partition("[")[0].partition("@")[0]  # which a group's name follows
+        by_test = names.setdefault(_reason(report), {})
+        by_test[test] = by_test.get(test, 0) + 1
+    if not names:
+        return
+    terminalreporter.section("not run")
+    for reason, tests in names.items():
+        terminalreporter.line(f"{sum(tests.values())} not run: {reason}")
+        for test, count in tests.items():
+            terminalreporter.line(f"    {test}" + (f" ({count})" if count > 1 else ""))

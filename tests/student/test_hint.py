@@ -1,0 +1,190 @@
+"""`grade hint` and `grade explain`: help by degrees, and a run laid beside what was expected."""
+
+import re
+
+import click
+import pytest
+from support import SUBMISSIONS, solution
+
+from grader.course.derive import solution_lines
+from grader.course.lesson import read_lesson
+from grader.grading.engine import Engine
+from grader.grading.trace import Trace, name_sizes, trace_target
+from grader.handin.read import Source, Submission, read_submission
+from grader.report.hint import render_hint
+from grader.report.trace import render_trace
+from grader.student.hints import Advice, next_hint
+
+
+def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
+    course = engine.folder.course
+    chosen = course.exercise(exercise)
+    submission = read_submission(SUBMISSIONS / sample, course, [chosen], 2**21)
+    result = engine.run(chosen, submission, quick=True).result
+    stub = (engine.folder.root / "key" / "stubs" / f"{chosen.stem}.py").read_text("utf-8")
+    return next_hint(chosen, engine.keys.keys[exercise], result, read_lesson(stub))
+
+
+def test_hints_come_from_the_known_bug(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
+    assert advice is not None
+    assert (advice.target, advice.topic) == ("MultiHeadSelfAttention", "keys-from-queries")
+    assert advice.hints[0] == "Follow the keys back to x."
+    assert len(advice.hints) == 3
+
+
+def test_hints_for_a_blank_go_from_the_docstring_to_the_shapes(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "stub", "exercise3")
+    assert advice is not None
+    assert advice.target == "fold_heads"
+    assert "docstring" in advice.hints[0]
+    assert "split, then heads_first, then folded" in advice.hints[1]
+    assert "split (2, 6, 3, 5)" in advice.hints[2]
+    assert advice.lesson is not None
+    assert "fold_heads(" in advice.lesson.section
+
+
+def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "constant", "exercise3")
+    assert advice is not None
+    assert advice.finding.startswith("No known mistake fits. Step by step: split ✓ heads_first ✗")
+    assert advice.hints[-1].endswith("grade explain shows them.")
+
+
+def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:
+    assert _advice(shipped_engine, "perfect", "exercise3") is None
+
+
+def test_hints_are_told_one_more_each_time(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
+    assert advice is not None
+    shown = [click.unstyle(render_hint(advice, "exercise3", degree)) for degree in (1, 2, 3)]
+    for degree, text in enumerate(shown, start=1):
+        assert f"hint {degree} of 3" in text
+        assert [hint.split()[0] in text for hint in advice.hints].count(True) >= degree
+    assert advice.hints[2].split(";")[0] not in shown[1].replace("\n     ", " ")
+
+
+def test_no_hint_of_any_bug_is_a_line_of_a_solution(shipped_engine: Engine) -> None:
+    for exercise_id, key in shipped_engine.keys.keys.items():
+        code = [line.split("#")[0].strip() for line in solution_lines(solution(exercise_id))]
+        for bug in key.book.bugs:
+            told = " ".join([bug.title, bug.when, *bug.hints])
+            assert [line for line in code if len(line) >= 12 and line in told] == []
+
+
+@pytest.mark.parametrize(
+    ("sample", "exercise", "passage"),
+    [
+        ("keys-from-queries", "exercise3", "The pasted line. Three nearly equal lines"),
+        ("softmax-over-queries", "exercise1", "The softmax runs along the wrong axis. The col"),
+    ],
+)
+def test_lesson_passage_is_the_one_that_the_bug_names(
+    shipped_engine: Engine, sample: str, exercise: str, passage: str
+) -> None:
+    advice = _advice(shipped_engine, sample, exercise)
+    assert advice is not None
+    assert advice.lesson is not None
+    assert advice.lesson.text.startswith(passage)
+
+
+def test_what_no_passage_fits_is_sent_to_the_target_s_own_section(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "tuple-returned", "exercise3")
+    assert advice is not None
+    assert advice.lesson is not None
+    assert f"{advice.target}(" in advice.lesson.section
+
+
+def test_hint_of_a_notebook_names_no_line(shipped_engine: Engine) -> None:
+    advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
+    assert advice is not None
+    assert "from line" in render_hint(advice, "exercise3", 1)
+    assert "from line" not in render_hint(advice, "exercise3", 1, notebook=True)
+
+
+def _trace(engine: Engine, source: Source, exercise: str, target: str) -> Trace:
+    course = engine.folder.course
+    chosen = course.exercise(exercise)
+    others = {e.id: Source(e.file, problem="not here") for e in course.exercises}
+    submission = Submission({**others, exercise: source})
+    run = engine.run(chosen, submission, quick=True)
+    trace = trace_target(engine, chosen.target(target), run)
+    assert trace is not None
+    return trace
+
+
+def _text(sample: str, name: str) -> Source:
+    text = (SUBMISSIONS / sample / name).read_text("utf-8")
+    return Source(name, units=((name, text),))
+
+
+def test_explain_finds_the_steps_of_a_right_run(shipped_engine: Engine) -> None:
+    source = _text("perfect", "exercise3_multi_head.py")
+    trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
+    assert trace.wrong == ""
+    assert [step.name for step in trace.steps] == ["split", "heads_first", "folded"]
+    shown = click.unstyle(render_trace(trace, "exercise3"))
+    assert re.search(r"folded +\(6, 6, 5\).*✓ the same values", shown)
+
+
+def test_explain_shows_where_a_wrong_run_left_the_path(shipped_engine: Engine) -> None:
+    source = _text("keys-from-queries", "exercise3_multi_head.py")
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    assert trace.wrong == "scores"
+    assert "bmm" in {made.operation for made in trace.made}
+
+
+def test_explain_reads_the_rows_of_a_fused_layer_as_grading_did(shipped_engine: Engine) -> None:
+    text = """from torch import nn
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, *, head_dim=None, bias=False):
+        super().__init__()
+        self.heads, self.size = num_heads, head_dim or embed_dim // num_heads
+        self.fused = nn.Linear(embed_dim, 3 * num_heads * self.size, bias=bias)
+        self.unify_heads = nn.Linear(num_heads * self.size, embed_dim)
+
+    def forward(self, x):
+        parts = self.fused(x).unflatten(-1, (self.heads, 3, self.size)).permute(3, 0, 2, 1, 4)
+        queries, keys, values = parts.unbind()
+        scores = queries @ keys.transpose(-1, -2) / self.size**0.5
+        attended = scores.softmax(-1) @ values
+        return self.unify_heads(attended.transpose(1, 2).flatten(2))
+"""
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    assert [step.name for step in trace.steps if not step.found] == []
+
+
+def test_explain_shows_what_was_made_before_an_error(shipped_engine: Engine) -> None:
+    body = "import torch\ndef fold_heads(x, num_heads):\n    y = x.unflatten(-1, (num_heads, -1))\n"
+    source = Source("a.py", units=(("a.py", f"{body}    return y.reshape(7, 7)\n"),))
+    trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
+    assert "shape '[7, 7]' is invalid" in trace.trouble
+    assert [step.found for step in trace.steps] == [True, False, False]
+
+
+def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:
+    source = _text("stub", "exercise3_multi_head.py")
+    trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
+    assert not any(step.found for step in trace.steps)
+    assert "not written yet" in trace.trouble
+
+
+def test_explain_tells_a_syntax_error_as_the_report_does(shipped_engine: Engine) -> None:
+    source = Source("a.py", units=(("a.py", "def fold_heads(x, num_heads)\n    return x\n"),))
+    trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
+    assert trace.trouble.startswith("a.py could not be loaded: SyntaxError")
+
+
+@pytest.mark.parametrize(
+    ("shape", "named"),
+    [((2, 5, 12), "(b, t, h·d)"), ((6, 5, 4), "(b·h, t, d)"), ((7,), ""), ((), "()")],
+)
+def test_sizes_are_named_where_one_name_fits(shape: tuple[int, ...], named: str) -> None:
+    assert name_sizes(shape, {"b": 2, "t": 5, "h": 3, "d": 4}, ("b*h", "h*d")) == named
+
+
+def test_sizes_that_could_be_two_things_have_no_name() -> None:
+    assert name_sizes((6,), {"b": 2, "t": 6, "h": 3}, ("b*h",)) == ""

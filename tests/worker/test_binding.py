@@ -1,0 +1,200 @@
+"""Parameters are found by name, by shape and by order, in whatever form they are kept."""
+
+from typing import Any
+
+import pytest
+import torch
+from support import GradeText, edited, find_check, solution
+from torch import nn
+
+from grader.worker.binding import Unbound, bind, names_role
+from grader.worker.protocol import Role, RoleKind, ShapeClaim
+
+OUT, IN = 6, 4
+ROLES = [
+    Role(f"to_{part}.weight", (OUT, IN), RoleKind.LINEAR, (part,))
+    for part in ("queries", "keys", "values")
+]
+
+
+def values() -> list[torch.Tensor]:
+    """Return distinct values for the three roles."""
+    return [torch.arange(OUT * IN).reshape(OUT, IN) + 100.0 * i for i in range(3)]
+
+
+def loaded(module: nn.Module, roles: list[Role] = ROLES) -> Any:
+    """Bind the roles and load their values."""
+    by_name = dict(zip((r.name for r in ROLES), values(), strict=True))
+    with torch.no_grad():
+        for bond in bind(module, roles, [], {}):
+            bond.load([by_name[role.name] for role in bond.roles])
+    return module
+
+
+def linear(out: int = OUT, inner: int = IN) -> nn.Linear:
+    """Return a linear layer without a bias."""
+    return nn.Linear(inner, out, bias=False)
+
+
+def raw(*shape: int) -> nn.Parameter:
+    """Return a parameter of zeros."""
+    return nn.Parameter(torch.zeros(shape))
+
+
+def module_of(**parts: Any) -> Any:
+    """Return a module with these attributes, in order."""
+    module = nn.Module()
+    for name, part in parts.items():
+        setattr(module, name, part)
+    return module
+
+
+def test_binding_names_beat_order() -> None:
+    module = loaded(module_of(to_values=linear(), to_keys=linear(), to_queries=linear()))
+    assert torch.equal(module.to_values.weight, values()[2])
+    assert torch.equal(module.to_queries.weight, values()[0])
+
+
+def test_binding_aliases_beat_order() -> None:
+    module = loaded(
+        module_of(v_proj=linear(), values=linear(), keys_lin=linear(), queries=linear())
+    )
+    assert torch.equal(module.values.weight, values()[2])
+    assert torch.equal(module.keys_lin.weight, values()[1])
+    assert not torch.equal(module.v_proj.weight, values()[2])
+
+
+def test_binding_falls_back_on_order() -> None:
+    module = loaded(module_of(a=linear(), b=linear(), c=linear()))
+    assert [torch.equal(p, v) for p, v in zip(module.parameters(), values(), strict=True)] == [
+        True
+    ] * 3
+
+
+def test_binding_reads_a_fused_layer_in_order() -> None:
+    module = loaded(module_of(c_attn=linear(3 * OUT)))
+    assert torch.equal(module.c_attn.weight, torch.cat(values()))
+
+
+@pytest.mark.parametrize(
+    ("shape", "laid"),
+    [
+        ((IN, OUT), lambda v: v.T),
+        ((OUT, IN), lambda v: v),
+        ((1, IN, OUT), lambda v: v.T[None]),
+        ((2, IN, OUT // 2), lambda v: v.reshape(2, OUT // 2, IN).permute(0, 2, 1)),
+        ((2, OUT // 2, IN), lambda v: v.reshape(2, OUT // 2, IN)),
+        ((IN, 2, OUT // 2), lambda v: v.reshape(2, OUT // 2, IN).permute(2, 0, 1)),
+    ],
+    ids=["in, out", "out, in", "leading one", "heads, in, out", "heads, out, in", "in, heads, out"],
+)
+def test_binding_tells_a_raw_layout_by_its_shape(shape: tuple[int, ...], laid: Any) -> None:
+    module = loaded(module_of(queries=raw(*shape), keys=raw(*shape), values=raw(*shape)))
+    assert torch.equal(module.keys, laid(values()[1]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "laid"),
+    [
+        ((3 * OUT, IN), torch.cat),
+        ((IN, 3 * OUT), lambda v: torch.cat(v).T),
+        ((3, OUT, IN), torch.stack),
+        ((3, IN, OUT), lambda v: torch.stack(v).transpose(1, 2)),
+    ],
+    ids=["out, in", "in, out", "stacked", "stacked transposed"],
+)
+def test_binding_reads_fused_raw_parameters(shape: tuple[int, ...], laid: Any) -> None:
+    module = loaded(module_of(in_proj_weight=raw(*shape)))
+    assert torch.equal(module.in_proj_weight, laid(values()))
+
+
+def test_binding_reads_a_convolution_of_width_one() -> None:
+    conv = [nn.Conv1d(IN, OUT, 1, bias=False) for _ in range(3)]
+    module = loaded(module_of(queries=conv[0], keys=conv[1], values=conv[2]))
+    assert torch.equal(module.keys.weight, values()[1][..., None])
+
+
+def test_binding_reads_a_list_with_one_projection_a_head() -> None:
+    parts = {
+        name: nn.ModuleList(linear(OUT // 3) for _ in range(3))
+        for name in ("queries", "keys", "values")
+    }
+    module = loaded(module_of(**parts))
+    assert torch.equal(torch.cat([layer.weight for layer in module.keys]), values()[1])
+
+
+def test_binding_by_unique_shape() -> None:
+    roles = [
+        Role("first.weight", (5, 3), RoleKind.LINEAR, ()),
+        Role("second.weight", (3, 5), RoleKind.LINEAR, ()),
+    ]
+    module = module_of(zeta=linear(3, 5), alpha=linear(5, 3))
+    found = {b.roles[0].name: b.item.name for b in bind(module, roles, [], {})}
+    assert found == {"first.weight": "alpha.weight", "second.weight": "zeta.weight"}
+
+
+def test_binding_leaves_given_sublayers_alone() -> None:
+    given = linear()
+    module = module_of(given=given, a=linear(), b=linear(), c=linear())
+    names = {bond.item.name for bond in bind(module, ROLES, [given], {})}
+    assert names == {"a.weight", "b.weight", "c.weight"}
+
+
+def test_binding_takes_gradients_back_into_the_roles_shape() -> None:
+    module = module_of(queries=raw(IN, OUT), keys=raw(IN, OUT), values=raw(IN, OUT))
+    bonds = bind(module, ROLES, [], {})
+    module.keys.grad = values()[1].T.contiguous()
+    found = {b.roles[0].name: b.gradients()[0] for b in bonds}
+    assert torch.equal(found["to_keys.weight"], values()[1])  # type: ignore[arg-type]
+    assert found["to_values.weight"] is None
+
+
+def test_unbound_lists_what_was_sought_and_what_is_there() -> None:
+    with pytest.raises(Unbound) as raised:
+        bind(module_of(queries=linear(), other=linear(7, 2)), ROLES, [], {})
+    sought = raised.value.info.sought
+    assert sought == [ShapeClaim(f"to_{name}.weight", [OUT, IN]) for name in ("keys", "values")]
+    assert raised.value.info.present == [
+        ShapeClaim("queries.weight", [OUT, IN]), ShapeClaim("other.weight", [7, 2]),
+    ]  # fmt: skip
+
+
+def test_unbound_message_shows_names_and_shapes(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("nn.Linear(size, embed_dim)", "nn.Linear(size + 1, embed_dim)"),
+    )
+    message = find_check(grade_text({"exercise4": text}), "FeedForward/shape").message
+    assert message.startswith("no parameter fits `contract.weight` (5, 20)")
+    assert "`contract.weight` (5, 21)" in message.partition("the module has")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("queries.weight", True),
+        ("toQueries.weight", True),
+        ("attn.w_queries", True),
+        ("layers.0.queries_proj.weight", True),
+        ("inqueries.weight", False),
+        ("keys.weight", False),
+    ],
+)
+def test_names_role_reads_the_ways_of_writing(name: str, means: bool) -> None:
+    assert names_role(name, ROLES[0]) is means
+
+
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("attention_norm.bias", True),
+        ("attention_norm.weight", False),
+        ("b_attention", True),
+        ("battention", True),
+        ("shift.attention", True),
+        ("scales.attention", False),
+        ("post_attention_norm.bias", False),
+    ],
+)
+def test_names_role_tells_a_norms_two_vectors_apart(name: str, means: bool) -> None:
+    assert names_role(name, Role("norm1.bias", (OUT,), RoleKind.BIAS, ("attention",))) is means

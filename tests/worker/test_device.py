@@ -1,0 +1,77 @@
+"""The pretend device allows what accelerators allow, and refuses to mix."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from grader.worker import device
+
+
+def pretending() -> device.PretendDevice:
+    """Return the mode; torch's own class of modes has no types."""
+    return device.PretendDevice()  # type: ignore[no-untyped-call]
+
+
+def elsewhere(*shape: int) -> device.PretendTensor:
+    """Return a tensor of ones on the pretend device."""
+    return device.PretendTensor(torch.ones(shape))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1,
+        lambda x: x * torch.tensor(2.0),
+        lambda x: x + torch.ones(3, device=x.device),
+        lambda x: x + torch.ones(3).to(x.device),
+        lambda x: x + torch.zeros_like(x),
+        lambda x: x + x.new_ones(3),
+        lambda x: x[torch.tensor([0, 1])],
+        lambda x: torch.softmax(x @ x.T, dim=-1),
+        lambda x: x.clone().add_(1),
+    ],
+    ids=[
+        "number",
+        "0-dim tensor",
+        "made there",
+        "moved there",
+        "like it",
+        "new of it",
+        "CPU index",
+        "computed",
+        "in place",
+    ],
+)
+def test_pretend_device_allows_what_accelerators_allow(use: Any) -> None:
+    with pretending():
+        assert use(elsewhere(2, 3)).device == device.DEVICE
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + torch.ones(3),
+        lambda x: x @ torch.ones(3, 3),
+        lambda x: torch.cat([x, torch.ones(2, 3)]),
+        lambda x: x.masked_fill(torch.zeros(2, 3, dtype=torch.bool), 0.0),
+        lambda x: torch.nn.functional.embedding(torch.arange(2), x),
+    ],
+    ids=["added", "multiplied", "joined", "mask", "looked up"],
+)
+def test_pretend_device_refuses_to_mix(use: Any) -> None:
+    with pretending(), pytest.raises(device.DeviceMix, match="tensors on two devices"):
+        use(elsewhere(2, 3))
+
+
+def test_pretend_device_keeps_values_for_control_flow() -> None:
+    with pretending():
+        assert bool((elsewhere(2, 3).sum() > 5).item())
+
+
+def test_move_takes_parameters_and_buffers_along() -> None:
+    module = nn.BatchNorm1d(3)
+    device.move(module)
+    moved = [*module.parameters(), *module.buffers()]
+    assert {t.device for t in moved if t.dim() > 0} == {device.DEVICE}
