@@ -39,15 +39,20 @@ def _load(name: str, folder: Path) -> ModuleType:
 
 @contextmanager
 def _importable(folder: Path, name: str) -> Iterator[None]:
-    """Put a folder first on the import path; then restore the path and all names concerned."""
+    """Put a folder first on the import path; then restore the path and all names concerned.
+
+    No compiled file is left there: other tests, in other processes, watch the folder for changes.
+    """
     names = {name, *(path.stem for path in folder.glob("*.py"))}
     path_before = sys.path[:]
+    compiled, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     modules_before = {key: sys.modules.pop(key) for key in names if key in sys.modules}
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
         yield
     finally:
+        sys.dont_write_bytecode = compiled
         sys.path[:] = path_before
         for key in names:
             sys.modules.pop(key, None)

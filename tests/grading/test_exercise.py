@@ -18,7 +18,7 @@ from support import (
 )
 
 from grader.execute.session import collect
-from grader.grading import exercise as grading_exercise
+from grader.grading import rounds as grading_rounds
 from grader.records.results import ExerciseResult, Status
 
 FILE = "exercise1_attention.py"
@@ -82,7 +82,7 @@ def test_every_round_of_calls_ends_at_one_time(
         ends.append(end)
         return collect(*given, end=end, **more)
 
-    monkeypatch.setattr(grading_exercise, "collect", noted)
+    monkeypatch.setattr(grading_rounds, "collect", noted)
     grade_text({"exercise1": with_body("raise RuntimeError('in float64')")})
     assert len(ends) == 2
     assert len(set(ends)) == 1
@@ -97,7 +97,7 @@ def test_what_hangs_is_not_tried_in_float32(
         rounds.append(collect(*given, **more))
         return rounds[-1]
 
-    monkeypatch.setattr(grading_exercise, "collect", noted)
+    monkeypatch.setattr(grading_rounds, "collect", noted)
     body = "if x.size(0) > 1:\n    raise RuntimeError('in float64')\nwhile True:\n    pass"
     result = grade_text({"exercise1": with_body(body)}, case_seconds=0.5)
     assert Status.TIMEOUT in {check.status for check in result.checks}

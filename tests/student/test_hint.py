@@ -48,7 +48,7 @@ def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Eng
     advice = _advice(shipped_engine, "constant", "exercise3")
     assert advice is not None
     assert advice.finding.startswith("No known mistake fits. Step by step: split ✓ heads_first ✗")
-    assert advice.hints[-1].endswith("grade explain shows them.")
+    assert advice.hints[-1].endswith("grade explain shows both.")
 
 
 def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:

@@ -168,6 +168,7 @@ ALLOWED = {
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
     "properties/rows_sum_to_one.py": ("check the axis of the softmax",),
     "report/audit.py": ("head",),  # of a line
+    "report/compositions.py": ("head",),
     "report/html.py": ("<head>", "</head>"),  # of the page
     "report/terminal.py": ("head",),
     "report/trace.py": ("head",),
