@@ -8,6 +8,7 @@ What was skipped is told at the end, by name. With GRADER_NO_SKIPS=1 in the envi
 want of a tool that could be installed is a failure.
 """
 
+import json
 import os
 import shutil
 import tempfile
@@ -20,27 +21,34 @@ from support import NO_TOOL
 
 _SHARED = pytest.StashKey[Path]()  # keys of this run, for all its workers
 _EMPTY = pytest.StashKey[Path]()  # the cache of a test that needs none
+_GROUPS = pytest.StashKey[Path]()  # where a worker says which tests stay together
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose where keys are kept: a folder of this run, or one that stays for the next."""
     config.addinivalue_line("markers", "key: needs an answer key; set where a fixture asks for one")
-    made = getattr(config, "workerinput", {}).get("keys") or os.environ.get("GRADE_TEST_CACHE")
+    given = getattr(config, "workerinput", {})  # in a worker of pytest-xdist
+    made = given.get("keys") or os.environ.get("GRADE_TEST_CACHE")
     config.stash[_SHARED] = Path(made or tempfile.mkdtemp(prefix="grade-test-keys-"))
     config.stash[_EMPTY] = Path(tempfile.mkdtemp(prefix="grade-test-none-"))
+    config.stash[_GROUPS] = Path(given.get("groups") or tempfile.mkdtemp(prefix="grade-test-run-"))
     config.stash[_SHARED].mkdir(parents=True, exist_ok=True)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist where the keys are."""
+    """Tell a worker of pytest-xdist where the keys are, and where groups are told."""
     node.workerinput["keys"] = str(node.config.stash[_SHARED])
+    node.workerinput["groups"] = str(node.config.stash[_GROUPS])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove what was made for this run."""
     shutil.rmtree(config.stash[_EMPTY], ignore_errors=True)
-    if not hasattr(config, "workerinput") and not os.environ.get("GRADE_TEST_CACHE"):
+    if hasattr(config, "workerinput"):
+        return
+    shutil.rmtree(config.stash[_GROUPS], ignore_errors=True)
+    if not os.environ.get("GRADE_TEST_CACHE"):
         shutil.rmtree(config.stash[_SHARED], ignore_errors=True)
 
 
@@ -54,25 +62,56 @@ def key_cache(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a key, and put tests into an order that keeps all workers busy."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a key, and put tests into an order that keeps all workers busy.
+
+    Tests that share a fixture of their file run first, and all by one worker. Making it is what
+    takes long: a class that is graded, a term that is played. All others fill up what time the
+    workers have left.
+    """
     for item in items:
         if "key_cache" in getattr(item, "fixturenames", ()):
             item.add_marker("key")
-    items.sort(key=_place)
+    groups = {item.nodeid: item.path.stem for item in items if _shares_a_fixture(item)}
+    items.sort(key=lambda item: item.nodeid not in groups)
+    if worker := getattr(config, "workerinput", {}).get("workerid"):
+        told = config.stash[_GROUPS] / f"{worker}.json"
+        told.write_text(json.dumps(groups), encoding="utf-8")
 
 
-def _place(item: pytest.Item) -> int:
-    """Let tests that share a fixture of their file run first, and all by one worker.
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    """Whether a test asks for what its own file makes once for several."""
+    if not isinstance(item, pytest.Function):
+        return False
+    made = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - scopes stand nowhere else
+    return any(made[name][-1].scope != "function" for name in made if name in vars(item.module))
 
-    Making it is what takes long: a class that is graded, a term that is played. All others fill up
-    what time the workers have left.
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let tests of a group go to one worker.
+
+    pytest-xdist 3.8 writes groups into tests' ids, which pytest 9.2 no longer lets it do; then it
+    groups nothing, without a word.
     """
-    module = getattr(item, "module", None)
-    if any(name in vars(module) for name in getattr(item, "fixturenames", ())):
-        item.add_marker(pytest.mark.xdist_group(item.path.stem))
-        return 0
-    return 1
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+        """Hands out whole groups, and each other test by itself."""
+
+        def __init__(self) -> None:
+            super().__init__(config, log)
+            self.groups: dict[str, str] = {}  # by a test's id; told once all has been collected
+
+        def _split_scope(self, nodeid: str) -> str:
+            if not self.groups:
+                for told in config.stash[_GROUPS].glob("*.json"):
+                    self.groups |= json.loads(told.read_text(encoding="utf-8"))
+            return self.groups.get(nodeid, nodeid)
+
+    return Grouped()
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures are set up
@@ -116,7 +155,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say by name what was skipped, and why."""
     names: dict[str, dict[str, int]] = {}
     for report in terminalreporter.stats.get("skipped", ()):
-        test = report.nodeid.partition("[")[0].partition("@")[0]  # which a group's name follows
+        test = report.nodeid.partition("[")[0]
         by_test = names.setdefault(_reason(report), {})
         by_test[test] = by_test.get(test, 0) + 1
     if not names:

@@ -1,0 +1,43 @@
+"""How tests are handed out: those that share a fixture of their file go to one worker."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from support import TESTS
+
+_CONFTEST = 'pytest_plugins = ["running"]\n'
+_FILE = """
+import os
+from pathlib import Path
+import pytest
+
+@pytest.fixture(scope="module")
+def made():
+    Path(__file__).with_name(f"{os.getpid()}.made").touch()
+
+@pytest.mark.parametrize("number", range(6))
+def test_shares(made, number):
+    pass
+"""
+
+
+def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"test_{name}.py").write_text(_FILE, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    two = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *two, "-q", "-p", "no:cacheprovider", tmp_path],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = [path.parent.name for path in sorted(tmp_path.glob("*/*.made"))]
+    assert made == ["first", "second"]  # one worker each
