@@ -39,8 +39,8 @@
 # | step | shape | |
 # | --- | --- | --- |
 # | x | (b, t, k) | |
-# | hidden | (b, t, hidden_dim) | after the first linear layer; 4·k where nothing is said |
-# | activated | (b, t, hidden_dim) | number by number |
+# | hidden | (b, t, f) | after the first linear layer; f is `hidden_dim`, else 4·k |
+# | activated | (b, t, f) | number by number |
 # | projected | (b, t, k) | after the second linear layer |
 # | output | (b, t, k) | after dropout |
 #
@@ -132,8 +132,8 @@ class FeedForward(nn.Module):
         Example: FeedForward(8, hidden_dim=20) takes x (2, 5, 8) to an output of shape (2, 5, 8).
         """
         ### BEGIN SOLUTION
-        hidden = self.expand(x)  # (b, t, hidden_dim)
-        activated = self.activation(hidden)  # (b, t, hidden_dim)
+        hidden = self.expand(x)  # (b, t, f)
+        activated = self.activation(hidden)  # (b, t, f)
         projected = self.contract(activated)  # (b, t, k)
         output = self.dropout(projected)  # (b, t, k)
         return output

@@ -18,17 +18,19 @@ from grader.properties.base import (
     asked_of,
     needs_factory,
 )
-from grader.records.answers import AnswerStatus
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Call
 from grader.records.results import Status
-from grader.worker.names import Group, of_group
+from grader.worker.names import Group, of_group, tensor_name
 from grader.worker.protocol import Action
 
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
+_ALONE = "use nn.Dropout, which drops each number by itself: Dropout1d and its kin drop whole rows"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 
 class Dropout(Kind):
-    """In training mode the outputs have the reference's mean and spread over many masks."""
+    """In training mode each number is dropped by itself: mean and spread are the reference's."""
 
     by_values: ClassVar[bool] = True
 
@@ -59,6 +61,7 @@ class Dropout(Kind):
         if answer.status is not AnswerStatus.OK:
             return unanswered(evidence, call, answer)
         for name in evidence.target.outputs:
+            axis = ""
             mean, second, _ = (moment.get(name) for moment in came)
             due = [moment[name] for moment in expected]
             if (
@@ -82,12 +85,28 @@ class Dropout(Kind):
                 )
             elif not (np.abs(mean - due[0]) <= mean_room).all():
                 what = "dropout shifts the mean of the output"
+            elif axis := _dependent(evidence, call, answer, name):
+                what = f"numbers that lie side by side along {axis} are not dropped independently"
             else:
                 continue
             return Judgement(
                 Status.FAILED,
                 f"in training mode {what}",
-                next_step=_NEXT_STEP,
+                next_step=_ALONE if axis else _NEXT_STEP,
                 case=case,
             )
         return PASSED
+
+
+def _dependent(evidence: Evidence, call: Call, answer: Answer, name: str) -> str:
+    """Return along which axis of an output the masks of neighbours depend, "" along none."""
+    groups = (Group.TOGETHER, Group.TOGETHER_SECOND)
+    key = evidence.key.answers[call.id].tensors
+    mean, second = (key[tensor_name(group, name)] for group in groups)
+    came = answer.tensors.get(tensor_name(Group.TOGETHER, name))
+    axes = evidence.target.output_specs[name].axes
+    if came is None or came.shape != mean.shape:
+        return f"`{axes[-1].text}`"
+    room = _SIGMAS * np.sqrt(np.maximum(second - mean**2, 0) / call.repeats)
+    far = np.abs(came - mean) > room + 1e-4 * (1 + np.abs(mean))
+    return next((f"`{axes[1 + place].text}`" for place, one in enumerate(far) if one.any()), "")

@@ -149,7 +149,8 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:  # no
             device.PretendTensor(v) if isinstance(v, Tensor) else v
             for v in bench.targets.inputs(call.inputs)
         ]
-        with device.PretendDevice():  # type: ignore[no-untyped-call]
+        # torch's own classes of modes have no types
+        with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             returned = ready.function(*inputs)
     for output in _as_list(returned, len(call.outputs)):
         if isinstance(output, Tensor) and output.device != device.DEVICE:
@@ -175,7 +176,23 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         squares = (samples - mean).square_()
         claim.tensors[tensor_name(Group.MEAN, name)] = mean
         claim.tensors[tensor_name(Group.SECOND, name)] = squares.mean(0)
-        claim.tensors[tensor_name(Group.FOURTH, name)] = squares.square_().mean(0)
+        claim.tensors[tensor_name(Group.FOURTH, name)] = squares.square().mean(0)
+        together, spread = _neighbours(samples - mean)
+        claim.tensors[tensor_name(Group.TOGETHER, name)] = together
+        claim.tensors[tensor_name(Group.TOGETHER_SECOND, name)] = spread
+
+
+def _neighbours(errors: Tensor) -> tuple[Tensor, Tensor]:
+    """Tell how far neighbours along each axis of a sample stray together: mean and second moment.
+
+    Shapes: errors (n, b, ...), over n masks; returns two of (axes behind b, b, ...).
+    """
+    axes = range(2, errors.dim())
+    products = [errors * errors.roll(1, axis) for axis in axes]
+    empty = errors.new_empty(0, *errors.shape[1:])
+    means = [product.mean(0) for product in products]
+    seconds = [product.square_().mean(0) for product in products]
+    return (torch.stack(means), torch.stack(seconds)) if products else (empty, empty)
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

@@ -3,7 +3,8 @@
 Tensors on it report the device `meta` and hold their values in a CPU tensor beside, so
 control flow that looks at values still works. Every operation passes `PretendDevice`, which
 refuses to mix devices as an accelerator would, and allows what accelerators allow: 0-dim
-tensors, copies, and CPU indices into an indexed tensor.
+tensors, copies, and CPU indices into an indexed tensor. Tensors made of plain numbers pass
+`PretendConstructors`, since torch itself keeps no numbers on `meta`.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.worker.loading import WorkerError
@@ -19,6 +21,7 @@ from grader.worker.protocol import Cause
 DEVICE = torch.device("meta")
 _aten = torch.ops.aten
 _COPIES = {_aten._to_copy.default, _aten.copy_.default}
+_OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor)
 _INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 
 
@@ -66,6 +69,24 @@ class PretendDevice(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operation on the values, or raise DeviceMix."""
         return _run(func, args, kwargs or {})
+
+
+class PretendConstructors(TorchFunctionMode):
+    """While active, what is made of plain numbers for `meta` keeps them."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Make the tensor on the CPU, and pretend that it is elsewhere."""
+        kwargs = dict(kwargs or {})
+        if func not in _OF_NUMBERS:
+            return func(*args, **kwargs)
+        home = next((t.device for t in (*args, *kwargs.values()) if isinstance(t, Tensor)), "cpu")
+        there = torch.device(kwargs.pop("device", None) or home) == DEVICE
+        made = func(
+            *_changed(args, _values),
+            **{name: _changed(value, _values) for name, value in kwargs.items()},
+            device=torch.device("cpu"),
+        )
+        return PretendTensor(made) if there else made
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -17,6 +17,8 @@ class Group(StrEnum):
     MEAN = "mean"  # of an output over many masks, by the output's name
     SECOND = "second"  # its second moment about the mean
     FOURTH = "fourth"
+    TOGETHER = "together"  # the mean product of neighbours' errors, along each axis of a sample
+    TOGETHER_SECOND = "together-second"  # the second moment of that product
     BEFORE = "before"  # the output before training
     AFTER = "after"
     SEEN = "seen"  # what a recorded run made, by its number and the operation

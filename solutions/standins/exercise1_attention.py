@@ -11,7 +11,7 @@ def self_attention(x: Tensor) -> Tensor:
 
 
 def attention_weights(query: Tensor, key: Tensor, scale: float | None = None) -> Tensor:
-    """Return the weights (b, t_q, t_k)."""
+    """Return the weights (b, q, s)."""
     identity = torch.eye(key.size(1), dtype=key.dtype, device=key.device)
     return F.scaled_dot_product_attention(
         query, key, identity.expand(key.size(0), -1, -1), scale=scale

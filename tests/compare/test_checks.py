@@ -80,8 +80,8 @@ STRIDED = "on an input that is not contiguous: "
 _SELF = "    scores = x @ x.transpose(1, 2)  # (b, t, t)\n"
 _OUT1 = "    output = weights @ x  # (b, t, k)\n"
 _FACTOR = "    factor = 1.0 / math.sqrt(query.size(2)) if scale is None else scale\n"
-_SOFT = "    weights = torch.softmax(scores, dim=-1)  # (b, t_q, t_k)\n"
-_MIX = "    output = weights @ value  # (b, t_q, d_v)\n"
+_SOFT = "    weights = torch.softmax(scores, dim=-1)  # (b, q, s)\n"
+_MIX = "    output = weights @ value  # (b, q, w)\n"
 _QKV = "        return queries, keys, values\n"
 _PROJECTION = "        self.projection = QKVProjection(embed_dim, head_dim, bias=bias)\n"
 _HEAD = "        output = scaled_dot_product_attention(queries, keys, values)  # (b, t, d)\n"
@@ -113,6 +113,22 @@ WRONG = {
         1,
         ((_SELF, "    with torch.no_grad():\n        scores = x @ x.transpose(1, 2)\n"),),
         {"self_attention/gradient": "the gradient of `x` has the right shape but wrong values"},
+    ),
+    "a power of e": Wrong(
+        1,
+        (("    weights = torch.softmax(scores, dim=-1)  # (b, t, t)\n",
+          "    weights = math.e**scores / (math.e**scores).sum(dim=-1, keepdim=True)\n"),),
+        {"self_attention/property/large-scores":
+         "with scores in the thousands: the output holds numbers that are not finite"},
+    ),
+    "a power of e for three": Wrong(
+        1,
+        (("    weights = attention_weights(query, key, scale=scale)  # (b, q, s)\n",
+          "    factor = query.size(2) ** -0.5 if scale is None else scale\n"
+          "    powers = math.e ** (query @ key.transpose(1, 2) * factor)\n"
+          "    weights = powers / powers.sum(dim=-1, keepdim=True)\n"),),
+        {"scaled_dot_product_attention/property/large-scores":
+         "with scores in the thousands: the output holds numbers that are not finite"},
     ),
     "positions count": Wrong(
         1,

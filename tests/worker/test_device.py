@@ -75,3 +75,24 @@ def test_move_takes_parameters_and_buffers_along() -> None:
     device.move(module)
     moved = [*module.parameters(), *module.buffers()]
     assert {t.device for t in moved if t.dim() > 0} == {device.DEVICE}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + torch.tensor([1.0, 2.0, 3.0], device=x.device),
+        lambda x: x + torch.tensor(data=[1.0, 2.0, 3.0], device=x.device),
+        lambda x: x + torch.as_tensor([1.0, 2.0, 3.0], device=x.device),
+        lambda x: x + x.new_tensor([1.0, 2.0, 3.0]),
+    ],
+    ids=["tensor", "by name", "as_tensor", "new_tensor"],
+)
+def test_tensor_of_plain_numbers_is_made_where_it_is_asked_for(use: Any) -> None:
+    with pretending(), device.PretendConstructors():
+        made = use(elsewhere(2, 3))
+    assert made.held.tolist() == [[2.0, 3.0, 4.0]] * 2
+
+
+def test_tensor_of_plain_numbers_is_on_the_cpu_where_nothing_is_asked_for() -> None:
+    with pretending(), device.PretendConstructors(), pytest.raises(device.DeviceMix):
+        elsewhere(2, 3) + torch.tensor([1.0, 2.0, 3.0])

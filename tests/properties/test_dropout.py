@@ -1,0 +1,38 @@
+"""Dropout has to drop each number by itself."""
+
+import pytest
+from support import GradeText, edited, find_check, solution
+
+from grader.records.results import Status
+
+_LAYER = "self.dropout = nn.Dropout(dropout)"
+
+
+@pytest.mark.parametrize("dropout", ["nn.Dropout1d(dropout)", "nn.FeatureAlphaDropout(dropout)"])
+@pytest.mark.parametrize(
+    ("exercise", "target"), [("exercise4", "FeedForward"), ("exercise5", "EncoderLayer")]
+)
+def test_dropout_of_whole_rows_fails(
+    grade_text: GradeText, exercise: str, target: str, dropout: str
+) -> None:
+    text = edited(solution(exercise), (_LAYER, f"self.dropout = {dropout}"))
+    check = find_check(grade_text({exercise: text}), f"{target}/property/dropout-in-training")
+    assert check.status is Status.FAILED
+
+
+def test_dropout_of_whole_rows_is_told_as_that(grade_text: GradeText) -> None:
+    text = edited(solution("exercise4"), (_LAYER, "self.dropout = nn.Dropout1d(dropout)"))
+    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/dropout-in-training")
+    assert check.message == (
+        "in training mode numbers that lie side by side along `k` are not dropped independently"
+    )
+    assert check.next_step.startswith("use nn.Dropout,")
+
+
+def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:
+    mask = "output = projected * self.dropout(projected.new_ones(len(projected), 1, x.size(2)))"
+    text = edited(solution("exercise4"), ("output = self.dropout(projected)", mask))
+    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/dropout-in-training")
+    assert check.message == (
+        "in training mode numbers that lie side by side along `t` are not dropped independently"
+    )
