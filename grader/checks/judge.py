@@ -114,6 +114,7 @@ def _result(
         case=None if hidden or outcome.case is None else _shown(outcome.case),
         place=outcome.place,
         unwritten=outcome.fault is Fault.UNWRITTEN,
+        trap=outcome.trap,
     )
 
 

@@ -3,58 +3,66 @@
 import difflib
 import re
 
+from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence
+from grader.compare.scene import Reason, Scene
 from grader.course.models import Target
 from grader.handin.read import method_names
 from grader.records.answers import StudentError
+from grader.records.calls import DrawnCase
 
-_ARGUMENTS = re.compile(r"(?:(\w+)\.)?(\w+)\(\) takes (\d+) positional arguments? but (\d+) w")
-_NOT_TENSOR = re.compile(r"must be Tensor, not (\w+)")
-_NO_ATTRIBUTE = re.compile(r"'(int|float|str|tuple|list|dict|NoneType|ndarray)' object has no attr")
 _NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)'")
-_UNPACKED = "count the values on the right of the =: a tensor has as many as its first axis is long"
 _MEANT = {  # what an exception says, and what to do about it
     "before Module.__init__": "call super().__init__() first in __init__",
     "super(type, obj)": "write super().__init__() with no class in super(): the one there is wrong",
     "inplace operation": NEW_TENSOR,
+    "in-place operation": NEW_TENSOR,
     "CUDA": "stay where the input is: no .cuda(), no fixed device",
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
     "a type, not an nn.Module": "return an instance of the module, not its class",
-    "'list' object is not callable": "nn.Sequential(*layers) can be called, a list cannot",
-    "list is not a Module": "nn.Sequential takes the layers one by one: write a * before the list",
-    "too many values to unpack": _UNPACKED,
-    "not enough values to unpack": _UNPACKED,
 }
-_FLOAT_SIZE = re.compile(
-    r"shape\(\) takes 1 positional|element of type float|got \((?:int, )*float"
-)
-_BY_TYPE = {
+_ALWAYS = {  # what is true of each exception of a type, whatever its text
     "NameError": "check the spelling, and that the name is defined or imported above",
-    "AttributeError": "check the spelling of the attribute, and that __init__ sets it",
-    "TypeError": "compare the signature and the arguments with the stub",
-    "ImportError": "import only torch, the standard library and earlier exercises",
-    "ModuleNotFoundError": "import only torch, the standard library and earlier exercises",
-    "MemoryError": "look for a tensor that grows without need",
+    "UnboundLocalError": "no line that runs before it gives that name a value",
     "RecursionError": "the function calls itself endlessly: check which one you want to call",
-    "NotImplementedError": "look for a class without `forward`, and for an nn.ModuleList that is "
-    "called",
+    "ZeroDivisionError": "what stands after / or % is 0 there: print it just before the line",
 }
+_READ_MESSAGE = "read the line, and print just before it what it works on"
+_NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"
+_RULES = tuple((re.compile(pattern), rule) for pattern, rule in (*shapes.RULES, *kinds.RULES))
 
 
-def advise_on_error(evidence: Evidence, error: StudentError) -> str:
-    """Return the next step after an exception of the submission's.
+def advise_on_error(
+    evidence: Evidence, error: StudentError, case: DrawnCase | None = None
+) -> Reason:
+    """Return why an exception of the submission's came, and what to do next.
 
     In the hidden split a text, which is the submission's to choose, chooses nothing.
     """
     if _own_refusal(evidence, error):
-        return (
+        return Reason(
             "your own check refuses what is right here: look at its condition, and at the order "
             "of the arguments"
         )
-    said = "" if evidence.hidden else _from_text(evidence, error)
-    return said or _BY_TYPE.get(error.type, READ_LINE)
+    if not evidence.hidden:
+        if said := next((step for words, step in _MEANT.items() if words in error.message), ""):
+            return Reason(said)
+        scene = Scene(evidence, error, case)
+        for pattern, rule in _RULES:
+            found = pattern.search(error.message)
+            if found and (reason := rule(found, scene)) is not None:
+                return reason
+    if not error.frames:
+        return Reason(_ALWAYS.get(error.type, _NO_LINE))
+    other = READ_LINE if error.type in ("RuntimeError", "IndexError") else _READ_MESSAGE
+    return Reason(_ALWAYS.get(error.type, other))
+
+
+def lesson_of(evidence: Evidence, reason: Reason) -> str:
+    """Return how the lesson's passage on a reason begins, "" where there is none."""
+    return evidence.exercise.traps.get(reason.trap, "") if reason.trap else ""
 
 
 def advise_loading(evidence: Evidence, error: StudentError) -> str:
@@ -71,9 +79,10 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         sought = message.rpartition("named ")[2].strip("'")
         stems = {n: exercise.stem for exercise in earlier for n in (exercise.stem, exercise.id)}
         near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
-        return f"import from `{stems[near[0]]}`" if near else advise_on_error(evidence, error)
+        only = "import only torch, the standard library and earlier exercises"
+        return f"import from `{stems[near[0]]}`" if near else only
     if "torch.dtype" in message:
-        return advise_on_error(evidence, error)
+        return _MEANT["torch.dtype"]
     return "make the file run by itself first, with python or in an editor"
 
 
@@ -82,46 +91,6 @@ def _own_refusal(evidence: Evidence, error: StudentError) -> bool:
     frame = error.frames[-1] if error.frames else None
     line = evidence.source.line(frame.label, frame.line) if frame else ""
     return bool(re.match(r"\s*assert\b|(.*:)?\s*raise\b", line))
-
-
-def _from_text(evidence: Evidence, error: StudentError) -> str:
-    for words, step in _MEANT.items():
-        if words in error.message:
-            return step
-    if _FLOAT_SIZE.search(error.message):
-        return "a size is a whole number: divide with //, not with /"
-    if (found := _NOT_TENSOR.search(error.message)) and found[1] != "ndarray":
-        return _instead_of_tensor(found[1])
-    if found := _NO_ATTRIBUTE.search(error.message):
-        return f"print what stands before the dot: it is of type {found[1]} there, not a tensor"
-    if found := _ARGUMENTS.search(error.message):
-        return _about_arguments(evidence, found[1] or "", found[2], int(found[4]) - int(found[3]))
-    return ""
-
-
-def _instead_of_tensor(kind: str) -> str:
-    if kind == "NoneType":
-        return "what was called before it returns None: check that it ends in a return"
-    if kind in ("tuple", "list", "dict", "str", "int", "float", "bool"):
-        return f"print what you pass: it is of type {kind} there"
-    return f"{kind}(...) makes a layer: make it in __init__, and call it with the tensor"
-
-
-def _about_arguments(evidence: Evidence, owner: str, function: str, surplus: int) -> str:
-    named = owner or function
-    if not evidence.source.says(named) or not _is_own(evidence, named):
-        return "pass by name what has a default, as in dropout=dropout" if owner else ""
-    methods = method_names(evidence.source, owner) if function == "__init__" else []
-    if methods and "__init__" not in methods:
-        near = difflib.get_close_matches("__init__", methods, 1)
-        return f"rename `{near[0]}` to `__init__`" if near else "define `__init__` in the class"
-    return "compare the signature with the stub: is `self` its first argument?" * (surplus == 1)
-
-
-def _is_own(evidence: Evidence, name: str) -> bool:
-    """Whether a class or function is written in this file."""
-    written = re.compile(rf"^\s*(class|def)\s+{re.escape(name)}\b", re.MULTILINE)
-    return any(written.search(text) for _, text in evidence.source.units)
 
 
 def renamed_forward(evidence: Evidence, target: Target) -> str:

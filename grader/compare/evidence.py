@@ -104,6 +104,7 @@ class Judgement:
     precision: str = "float64"
     fault: Fault | None = None  # of the answer; None where it says nothing of this one
     place: Place | None = None  # where the submission raised what the message tells
+    trap: str = ""  # how the lesson's passage on it begins
 
     @property
     def passed(self) -> bool:

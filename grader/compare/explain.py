@@ -6,7 +6,12 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from grader.compare.advice import advise_loading, advise_on_error, renamed_forward
+from grader.compare.advice import (
+    advise_loading,
+    advise_on_error,
+    lesson_of,
+    renamed_forward,
+)
 from grader.compare.evidence import GRADIENT_STEP, Evidence, Fault, Judgement
 from grader.handin.read import nested_line
 from grader.records.answers import Answer, AnswerStatus, StudentError
@@ -121,12 +126,14 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
             case=case,
             fault=Fault.RAISED,
         )
+    reason = advise_on_error(evidence, error, case)
     return Judgement(
         Status.FAILED,
         f"`{name}` raised {said}",
-        next_step=advise_on_error(evidence, error),
+        next_step=reason.text,
         case=case,
         place=place_of(evidence, error),
+        trap=lesson_of(evidence, reason),
         fault=Fault.RAISED,
     )
 

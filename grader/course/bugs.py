@@ -103,6 +103,12 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
     code = [line.split("#")[0].strip() for line in solution_lines(reference)]
     secret = [line for line in code if len(line) >= _SHORT_LINE]
     passages = read_lesson(reference)
+    for trap, begins in exercise.traps.items():
+        if find_passage(passages, begins) is None:
+            raise CourseError(
+                f"{exercise.id}: no passage of the lesson begins with '{begins}', as the trap "
+                f"{trap.value} says in course.yml"
+            )
     for bug in bugs:
         entry = f"{path}: {bug.id}"
         if bug.target not in targets:

@@ -26,6 +26,7 @@ from grader.course.expressions import (
     parse_tensor,
 )
 from grader.course.record import Argument, Dim, Literal_, Record, Tensor, error_at
+from grader.course.traps import Trap
 from grader.records.ids import MAIN, CheckId, Kind
 from grader.worker.protocol import Earlier, TargetKind
 
@@ -252,6 +253,11 @@ class Exercise(Record):
         default=[], description="qualified names, as `torch.nn.LayerNorm`, that code must not use"
     )
     targets: list[Target] = Field(min_length=1, description="what is graded, in order")
+    traps: dict[Trap, str] = Field(
+        default={},
+        description="how the lesson's passage begins on what exceptions are about, as "
+        "`not-contiguous`",
+    )
 
     @model_validator(mode="after")
     def _file_is_named(self) -> "Exercise":

@@ -101,6 +101,7 @@ class CheckResult:
     case: ShownCase | None = None
     place: Place | None = None  # where the submission raised what the message tells
     unwritten: bool = False  # for want of code that is not written yet
+    trap: str = ""  # how the lesson's passage on it begins
 
     @property
     def kind(self) -> Kind:

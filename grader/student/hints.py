@@ -11,6 +11,9 @@ from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind,
 from grader.records.text import ended
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
+_DOCSTRING = (
+    "Read the docstring once more: it says what goes in, what comes out and what is raised."
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Advice:
     target: str
     topic: str  # what the hints are about: a known bug, a step, a check
     finding: str  # what is known, one sentence; may be ""
-    hints: tuple[str, ...]
+    hints: tuple[str, ...]  # there is always one
     lesson: Passage | None
 
 
@@ -55,7 +58,7 @@ def _of_bug(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.evidence,
-        bug.hints,
+        _ladder(*bug.hints),
         find_passage(lesson, bug.lesson) or _section(target, lesson),
     )
 
@@ -68,7 +71,7 @@ def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) ->
     )
     passage = _section(target, lesson)
     return Advice(
-        target.name, f"step {step}", diagnosis.evidence, (diagnosis.hint, *further), passage
+        target.name, f"step {step}", diagnosis.evidence, _ladder(diagnosis.hint, *further), passage
     )
 
 
@@ -96,16 +99,25 @@ def _step_shapes(target: Target, key: AnswerKey) -> str:
 
 
 def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> Advice:
-    hints = [_sentence(check.next_step)] if check.next_step else []
-    if check.case:  # it ran
-        hints.append(_SHAPES)
+    ran = _SHAPES if check.case else ""
     return Advice(
         target.name,
-        check.id.in_target,
+        f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
-        tuple(hints),
-        _section(target, lesson),
+        _ladder(_sentence(check.next_step) if check.next_step else "", ran),
+        find_passage(lesson, check.trap) or _section(target, lesson),
     )
+
+
+def _mistake(check: CheckResult) -> str:
+    """What tells one failure of a check from another: an exception's words, else what to do."""
+    said, place = check.message, check.place
+    return said.partition(f" at {place.label}")[0] if place else check.next_step
+
+
+def _ladder(*hints: str) -> tuple[str, ...]:
+    """Those hints that say something; the docstring is the last resort."""
+    return tuple(hint for hint in hints if hint) or (_DOCSTRING,)
 
 
 def _sentence(text: str) -> str:

@@ -1,16 +1,20 @@
 """`grade hint` and `grade explain`: help by degrees, and a run laid beside what was expected."""
 
 import re
+from dataclasses import replace
 
 import click
 import pytest
 from support import SUBMISSIONS, solution
 
+from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
 from grader.course.lesson import read_lesson
 from grader.grading.engine import Engine
 from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
+from grader.records.ids import CheckId, Kind
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Place, Status
 from grader.report.hint import render_hint
 from grader.report.trace import render_trace
 from grader.student.hints import Advice, next_hint
@@ -49,6 +53,63 @@ def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Eng
     assert advice is not None
     assert advice.finding.startswith("No known mistake fits. Step by step: split ✓ heads_first ✗")
     assert advice.hints[-1].endswith("grade explain shows both.")
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, number: int) -> None:
+    exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
+    key = shipped_engine.keys.keys[exercise.id]
+    for check in list_checks(shipped_engine.folder.course, exercise, key):
+        failed = replace(check, status=Status.FAILED)
+        result = ExerciseResult(exercise.id, "", Status.FAILED, 0, 1, (failed,))
+        advice = next_hint(exercise, key, result, [])
+        assert advice is not None, check.id
+        assert all(advice.hints), check.id
+        assert "hint 1 of 0" not in render_hint(advice, exercise.id, 1)
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_there_are_hints_for_every_bug(shipped_engine: Engine, number: int) -> None:
+    exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
+    key = shipped_engine.keys.keys[exercise.id]
+    for check in list_checks(shipped_engine.folder.course, exercise, key):
+        for bug in key.book.bugs if check.kind is Kind.SHAPE else ():
+            failed = replace(check, status=Status.FAILED)
+            found = Diagnosis(check.target, (bug.id,), bug.step, bug.hints[0], bug.when)
+            result = ExerciseResult(exercise.id, "", Status.FAILED, 0, 1, (failed,), (found,))
+            advice = next_hint(exercise, key, result, [])
+            assert advice is not None
+            assert len(advice.hints) >= 2
+
+
+def _raised(said: str, line: int, trap: str = "") -> CheckResult:
+    check = CheckId("exercise3", "fold_heads", Kind.NUMERIC)
+    place = Place("a.py", line)
+    message = f"`fold_heads` raised {said} at a.py, line {line}: `x`"
+    return CheckResult(check, Status.FAILED, 0, 1, message, "use `reshape`", place=place, trap=trap)
+
+
+def _advice_on(engine: Engine, check: CheckResult) -> Advice:
+    exercise = engine.folder.course.exercise("exercise3")
+    result = ExerciseResult("exercise3", "", Status.FAILED, 0, 1, (check,))
+    lesson = read_lesson(solution("exercise3"))
+    advice = next_hint(exercise, engine.keys.keys["exercise3"], result, lesson)
+    assert advice is not None
+    return advice
+
+
+def test_hints_begin_anew_with_another_mistake(shipped_engine: Engine) -> None:
+    topics = [
+        _advice_on(shipped_engine, _raised(said, line)).topic
+        for said, line in (("NameError: name 'a'", 3), ("NameError: name 'a'", 4), ("KeyError", 4))
+    ]
+    assert topics[0] == topics[1] != topics[2]
+
+
+def test_hints_on_an_exception_lead_to_its_trap(shipped_engine: Engine) -> None:
+    advice = _advice_on(shipped_engine, _raised("RuntimeError: view", 3, "An error that says"))
+    assert advice.lesson is not None
+    assert advice.lesson.text.startswith("An error that says `view size")
 
 
 def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:

@@ -1,0 +1,212 @@
+"""Reasons of exceptions about what stands where something else is due: a class, a number, None."""
+
+import ast
+import difflib
+import re
+
+from grader.compare.scene import Reason, Scene
+from grader.compare.statement import shown
+from grader.handin.read import method_names
+
+Found = re.Match[str]
+_PLAIN = ("int", "float", "bool", "str", "tuple", "list", "dict", "NoneType", "ndarray", "complex")
+_LAYER = "nn.{0}(...) makes a layer: make it in __init__, and call it with the tensor"
+
+
+def class_in_a_stack(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a class stands where a layer is due."""
+    return Reason(f"write `{found[1]}()` where a layer is due: without brackets it is the class")
+
+
+def not_a_tensor(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
+    """Say what stands where a tensor is due."""
+    function, kind = found[1], found[2]
+    if kind in ("int", "float") and function in ("sqrt", "exp", "log", "sin", "cos", "pow"):
+        return Reason(
+            f"torch.{function} takes a tensor: for a plain number there is math.{function}"
+        )
+    if kind == "NoneType":
+        return Reason("what was called before it returns None: check that it ends in a return")
+    if kind in _PLAIN:
+        return Reason(f"print what you pass: it is of type {kind} there")
+    return Reason(_LAYER.format(kind)) if _is_of_torch(kind) else None
+
+
+def called(found: Found, scene: Scene) -> Reason | None:
+    """Say what is called that cannot be."""
+    kind = found[1]
+    for layer in scene.line.layers if kind not in ("list", "Tensor") else ():
+        if given := [m for m in scene.line.made(layer.name) if not isinstance(m, ast.Call)]:
+            made = [m for m in scene.line.made(layer.name) if isinstance(m, ast.Call)]
+            what = f"`self.{layer.name}` is `{shown(given[-1])}`, of type {kind}"
+            if made:
+                return Reason(f"{what}, and hides `{shown(made[0])}`: give each its own name")
+            return Reason(f"{what}: make a layer of it in __init__, or call a function with it")
+    said = {
+        "list": "nn.Sequential(*layers) can be called, a list cannot",
+        "Tensor": "a tensor is followed by a bracket there: is an operator missing, or does a "
+        "tensor have the name of a function?",
+        "module": "what is called is a module: name the function in it",
+        "NoneType": "what is called there is None: follow it back to where it is set",
+    }
+    return Reason(said[kind]) if kind in said else None
+
+
+def size_is_float(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a size is no whole number."""
+    return Reason("a size is a whole number: divide with //, not with /")
+
+
+def size_is_other(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
+    """Say what stands where a size is due."""
+    kind = next(one for one in found.groups() if one)
+    if kind == "NoneType":
+        return Reason("a size is None there: fill in its default first")
+    if kind == "Tensor":
+        return Reason("a layer is made with sizes, in __init__, and called with a tensor")
+    if kind in _PLAIN:
+        return Reason(f"a size is a whole number, and a {kind} came: look at the arguments' order")
+    return _exchanged(kind)
+
+
+def computed_with(found: Found, scene: Scene) -> Reason | None:
+    """Say what stands beside an operator."""
+    kinds = [found[2], found[3]]
+    if "NoneType" in kinds:
+        return Reason("one of the two is None: follow it back to where it is set or returned")
+    if any(kind.startswith("torch.return_types.m") for kind in kinds):
+        return Reason("with an axis, max and min give values and indices: take `.values`, or amax")
+    if "tuple" in kinds or "list" in kinds:
+        kind = "tuple" if "tuple" in kinds else "list"
+        return Reason(f"one of the two is a {kind}: take the tensor out of it")
+    others = [kind for kind in kinds if kind not in (*_PLAIN, "Tensor", "Parameter")]
+    if others and "Tensor" in kinds and _is_of_torch(others[0]):
+        return Reason(_LAYER.format(others[0]))
+    return _exchanged(others[0]) if others and scene.line.function else None
+
+
+def not_iterable(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
+    """Say what stands where a size or a list is due."""
+    return None if found[1] in _PLAIN else _exchanged(found[1])
+
+
+def _exchanged(kind: str) -> Reason:
+    return Reason(
+        f"a {kind} stands where a number is due: are two arguments exchanged? Pass by name what "
+        "has a default"
+    )
+
+
+def none_unpacked(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a call gave nothing."""
+    return Reason("what stands on the right of the = is None: check that it ends in a return")
+
+
+def without_attribute(found: Found, scene: Scene) -> Reason | None:
+    """Say what has no such attribute."""
+    kind, name = found[1], found[2]
+    if kind in _PLAIN:
+        return Reason(f"print what stands before the dot: it is of type {kind} there, not a tensor")
+    if kind == "Tensor":
+        return Reason(f"a tensor has no `{name}`: look at its spelling")
+    if method_names(scene.evidence.source, kind) and not scene.line.made(name):
+        return Reason(f"nothing in `{kind}` sets `self.{name}`: set it in __init__")
+    return None
+
+
+def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a tensor of many numbers is asked for one truth value."""
+    if made := re.search(r"\b(?:nn\.)?((?:Alpha|Feature)?Dropout\w*)\(", scene.code):
+        return Reason(_LAYER.format(made[1]))
+    return Reason(
+        "a tensor of several numbers is neither true nor false: compare with .all() or .any()"
+    )
+
+
+def one_number(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a tensor of many numbers is asked for one."""
+    return Reason("float() and the functions of math take one number: use torch's for a tensor")
+
+
+def by_numpy(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that numpy knows no gradient."""
+    return Reason("numpy carries no gradient: use torch's function of the same name")
+
+
+def two_dtypes(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that two dtypes meet."""
+    return Reason(
+        "tensors of two dtypes meet: make new ones with dtype=x.dtype, and no .float() or .half()"
+    )
+
+
+def looked_up(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a table is looked up with numbers that are not whole."""
+    table = scene.line.made_as("Embedding")
+    name = f"`{table[0].name}`" if table else "an embedding"
+    return Reason(f"{name} looks up whole numbers, and gets others: give it indices, as of arange")
+
+
+def unknown_argument(found: Found, scene: Scene) -> Reason:
+    """Say which argument a function does not know."""
+    owner, name = found[1], found[2]
+    if scene.defines(owner.split(".")[0]):
+        return Reason(f"`{owner}` has no argument `{name}`: compare its signature with the stub")
+    return Reason(f"`{owner}` has no argument `{name}`: look at its spelling")
+
+
+def missing_argument(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say which arguments a call lacks."""
+    return Reason(f"`{found[1]}` is called without {found[2]}: compare the call with its signature")
+
+
+def surplus_arguments(found: Found, scene: Scene) -> Reason | None:
+    """Say why a call has too many arguments."""
+    owner, function, surplus = found[1] or "", found[2], int(found[4]) - int(found[3])
+    if not scene.defines(owner or function):
+        return Reason("pass by name what has a default, as in dropout=dropout") if owner else None
+    methods = method_names(scene.evidence.source, owner)
+    if function == "__init__" and "__init__" not in methods:
+        near = difflib.get_close_matches("__init__", methods, 1)
+        step = f"rename `{near[0]}` to `__init__`" if near else "define `__init__` in the class"
+        return Reason(step)
+    if surplus == 1:
+        return Reason("compare the signature with the stub: is `self` its first argument?")
+    return None
+
+
+RULES = (
+    (r"(?:(\w+)\.)?(\w+)\(\) takes (\d+) positional arguments? but (\d+) w", surplus_arguments),
+    (r"(?:[\w]+\.)*(\w+) is not a Module subclass", class_in_a_stack),
+    (r"list is not a Module", lambda *_: Reason(
+        "nn.Sequential takes the layers one by one: write a * before the list")),
+    (r"(\w+)\(\): argument '\w+' \(position \d+\) must be Tensor, not (\w+)", not_a_tensor),
+    (r"^'(\w+)' object is not callable", called),
+    (r"shape\(\) takes 1 positional|element of type float|(?:got|int,) float\b|"
+     r"'float' object cannot be interpreted as an integer|got \((?:int, )*float", size_is_float),
+    (r"tuple of ints, ?but (?:got (\w+)|found element of type (\w+))", size_is_other),
+    (r"unsupported operand type\(s\) for (.+): '([\w.]+)' and '([\w.]+)'", computed_with),
+    (r"^'(\w+)' object is not iterable", not_iterable),
+    (r"cannot unpack non-iterable NoneType", none_unpacked),
+    (r"^'(\w+)' object has no attribute '(\w+)'", without_attribute),
+    (r"^module '([\w.]+)' has no attribute '(\w+)'", lambda found, _: Reason(
+        f"there is no `{found[2]}` in {found[1]}: look at its spelling")),
+    (r"Boolean value of Tensor with more than one value", one_truth_value),
+    (r"only one element tensors can be converted", one_number),
+    (r"Can't call numpy\(\) on Tensor that requires grad", by_numpy),
+    (r"(?:must|to) have the same dtype|expected scalar type", two_dtypes),
+    (r"'indices' to have one of the following scalar types", looked_up),
+    (r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", unknown_argument),
+    (r"([\w.]+)\(\) missing \d+ required positional arguments?: (.+)", missing_argument),
+)  # fmt: skip
+
+
+def _is_of_torch(kind: str) -> bool:
+    """Whether a class has the name of one of torch's common layers."""
+    return kind in _LAYERS
+
+
+_LAYERS = (
+    "ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softmax", "LogSoftmax", "Dropout", "LayerNorm",
+    "Linear", "Embedding", "Identity", "Sequential", "BatchNorm1d",
+)  # fmt: skip

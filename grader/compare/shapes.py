@@ -1,0 +1,235 @@
+"""Reasons of exceptions about sizes, with the sizes that torch names."""
+
+import ast
+import re
+from math import prod
+
+from grader.compare.scene import Reason, Scene
+from grader.compare.statement import Layer, shown
+from grader.course.traps import Trap
+from grader.records.text import shown_shape
+
+Found = re.Match[str]
+_TURNS = re.compile(r"transpose|permute|swapaxes|movedim|einsum|\.mT\b|\.T\b|\.t\(\)")
+_REVERSES = re.compile(r"\.T\b|\.t\(\)")
+
+
+def product(found: Found, scene: Scene) -> Reason:
+    """Say why a matrix product fails: of a layer, or of two tensors of the submission's."""
+    rows, came, due, out = (int(number) for number in found.groups())
+    if linear := scene.line.made_as("Linear"):
+        layer, made = linear
+        brought = scene.rearranging((rows, came), (scene.input_rows, due))
+        if brought:
+            return Reason(
+                f"`{layer.name}` gets the shape {shown_shape(brought.taken)}, which is "
+                f"{brought.written}, and needs (…, {due}): first make that of it with "
+                f"`{brought.name}`",
+                Trap.NOT_BROUGHT_BACK,
+            )
+        return _of_layer(scene, layer, made, found)
+    what = f"rows of {came} numbers cannot be multiplied with a matrix of {due} rows"
+    if came == out and not scene.line.layers:
+        text = f"{what} and {out} columns: is the matrix the wrong way round?"
+        return Reason(text, Trap.WEIGHT_TURNED)
+    return Reason(f"{what}: print both shapes just before the line")
+
+
+def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reason:
+    _, came, due, out = (int(number) for number in found.groups())
+    needs = f"`{layer.name}` takes vectors of length {due}"
+    own, argument = scene.line.input_name, layer.argument
+    if own and argument and argument != own and scene.input_shape[-1:] == (due,):
+        return Reason(
+            f"{needs}, as `{own}` has, and gets `{argument}`, whose vectors have length {came}: "
+            f"should it read `{own}`?",
+            Trap.ANOTHER_INPUT,
+        )
+    how = f"{needs} and gets vectors of length {came}: it is made as `{shown(made)}`"
+    if came == out and len(made.args) > 1:
+        return Reason(f"{how}, and the length that comes in has to stand first")
+    return Reason(how)
+
+
+def batched(found: Found, scene: Scene) -> Reason:
+    """Say why a product of two batches of matrices fails."""
+    first, inner, other, rows = (int(number) for number in found.groups())
+    if _REVERSES.search(scene.code):
+        return _reversed()
+    if first != other:
+        return Reason(
+            f"one tensor holds {first} matrices and the other {other}: the axes before the last "
+            "two have to agree"
+        )
+    turn = (
+        "look at which axes change places"
+        if _TURNS.search(scene.code)
+        else "is an exchange of its last two axes missing?"
+    )
+    return Reason(
+        f"the first factor has rows of {inner} numbers, so the second needs {inner} rows, and it "
+        f"has {rows}: {turn}"
+    )
+
+
+def _reversed() -> Reason:
+    return Reason(
+        "`.T` and `.t()` are for matrices: of three axes exchange the last two alone, with "
+        "`.transpose(1, 2)` or `.mT`",
+        Trap.AXES_REVERSED,
+    )
+
+
+def unequal(found: Found, scene: Scene) -> Reason:
+    """Say why two tensors cannot be added, multiplied or divided number by number."""
+    one, other, axis = (int(number) for number in found.groups())
+    if _REVERSES.search(scene.code):
+        return _reversed()
+    if name := next(scene.line.sums(), ""):
+        return Reason(
+            f"`{name}` drops the axis that it runs over, so its result meets the wrong axis "
+            f"({one} and {other}): keep the axis, with keepdim=True",
+            Trap.AXIS_DROPPED,
+        )
+    return Reason(
+        f"along axis {axis} one tensor has {one} and the other {other}: shapes are compared from "
+        "the last axis on, so print both just before the line"
+    )
+
+
+def expanded(found: Found, scene: Scene) -> Reason:
+    """Say why something does not fit into a slice, or cannot be spread out."""
+    due, came, axis = (int(number) for number in found.groups())
+    if scene.line.fills_slice:
+        return Reason(
+            f"what stands on the left of the = has {due} places along axis {axis}, and what is "
+            f"put there has {came}",
+            Trap.SLICE_FILLED,
+        )
+    return Reason(f"an axis of {came} cannot be spread to {due}: only one of size 1 can")
+
+
+def not_contiguous(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say why a view is refused."""
+    return Reason(
+        "`view` does not copy, and the numbers of this tensor do not lie in order, as after a "
+        "transpose: use `reshape`",
+        Trap.NOT_CONTIGUOUS,
+    )
+
+
+def regrouped(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say why numbers do not fit into a shape."""
+    sizes, count = [int(n) for n in found[1].split(",")], int(found[2])
+    given = [size for size in sizes if size != -1]
+    if -1 in sizes:
+        return Reason(
+            f"{count} numbers cannot be shared out evenly over {prod(given)}, the product of the "
+            "other sizes: print the shape just before the line"
+        )
+    return Reason(
+        f"the new shape holds {prod(given)} numbers and the tensor {count}: print its shape just "
+        "before the line"
+    )
+
+
+def normalized(found: Found, scene: Scene) -> Reason:
+    """Say why a layer norm refuses its input."""
+    norm = scene.line.made_as("LayerNorm")
+    name = f"`{norm[0].name}`" if norm else "the layer norm"
+    return Reason(
+        f"{name} is made for vectors of length {found[1]} and gets the shape "
+        f"({found[2]}): it norms the last axis"
+    )
+
+
+def axis_beyond(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say which axes a tensor has."""
+    lowest, asked = abs(int(found[1])), int(found[2])
+    return Reason(
+        f"the tensor has {lowest} axes, numbered from 0 to {lowest - 1}: there is no axis {asked}"
+    )
+
+
+def permuted(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that permute names another number of axes."""
+    return Reason(f"the tensor has {found[1]} axes, and permute names {found[2]}: name each once")
+
+
+def joined(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say why tensors cannot be joined."""
+    return Reason(
+        f"tensors joined along axis {found[1]} have to agree in all others: {found[2]} and "
+        f"{found[3]} do not"
+    )
+
+
+def unpacked(found: Found, scene: Scene) -> Reason:
+    """Say why there are not as many values as names."""
+    due = found[1]
+    if re.search(r"\.shape\b|\.size\(\)", scene.code):
+        came = f"has {found[2]}" if found.lastindex == 2 else "has more"
+        return Reason(f"{due} names stand on the left of the =, and the shape {came} sizes")
+    return Reason(
+        "count the values on the right of the =: a tensor has as many as its first axis is long"
+    )
+
+
+def subscripts(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say which letter of einsum stands for two sizes."""
+    return Reason(
+        f"the letter {found[1]} stands for two sizes, {found[3]} and {found[2]}: print the shapes "
+        "of both tensors"
+    )
+
+
+def letters(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that einsum names another number of axes."""
+    return Reason(
+        f"einsum has {found[1]} letters for a tensor of {found[2]} axes (number {found[3]}, "
+        "counted from 0): give each axis a letter"
+    )
+
+
+def table_too_short(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that a table has fewer rows than an index asks for, and how it is made."""
+    table = scene.line.made_as("Embedding")
+    if table is None or len(table[1].args) < 2:
+        return Reason(
+            "an index reaches beyond the last row of the table: print the largest index, and how "
+            "many rows there are",
+            Trap.INDEX_BEYOND,
+        )
+    rows, width = (shown(one) for one in table[1].args[:2])
+    return Reason(
+        f"an index reaches beyond the last row of `{table[0].name}`: it is made with `{rows}` rows "
+        f"of length `{width}`, in that order"
+    )
+
+
+def sum_of_parts(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say that the parts of a split do not make the whole."""
+    return Reason(f"the parts have to add up to {found[1]}, and [{found[2]}] do not")
+
+
+RULES = (
+    (r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", product),
+    (r"batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]", batched),
+    (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) .*dimension (\d+)",
+     unequal),
+    (r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "
+     r".*?dimension (\d+)", expanded),
+    (r"view size is not compatible", not_contiguous),
+    (r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)", regrouped),
+    (r"Given normalized_shape=\[(\d+)\].*input of size\[([\d, ]+)\]", normalized),
+    (r"Dimension out of range \(expected to be in range of \[(-\d+), \d+\], but got (-?\d+)\)",
+     axis_beyond),
+    (r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", permuted),
+    (r"must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)", joined),
+    (r"not enough values to unpack \(expected (\d+), got (\d+)\)", unpacked),
+    (r"too many values to unpack \(expected (\d+)\)", unpacked),
+    (r"subscript (\w) has size (\d+) .*previously seen size (\d+)", subscripts),
+    (r"subscripts in the equation \((\d+)\) .*dimensions \((\d+)\) for operand (\d+)", letters),
+    (r"index out of range in self", table_too_short),
+    (r"split_sizes to sum exactly to (\d+) .*split_sizes=\[([\d, ]+)\]", sum_of_parts),
+)  # fmt: skip
