@@ -24,8 +24,8 @@ check: lint ## Lint, types, derived files, and the tests that need no answer key
 test: lint docs ## Install what is missing; lint, types, derived files, pages, all tests
 	$(BIN)/pytest $(PARALLEL)
 
-coverage: $(STAMP) ## Run all tests once more, slower, and print which branches of grader they take
-	$(BIN)/pytest $(PARALLEL) $(COVERAGE)
+coverage: $(STAMP) ## Run all tests, slower; print which branches of grader they take, and fail below the floor
+	$(BIN)/pytest $(PARALLEL) -q --cov --cov-report=term:skip-covered
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

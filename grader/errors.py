@@ -9,6 +9,10 @@
 A mistake of a student's is never an exception: it is a verdict.
 """
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 
 class GraderError(Exception):
     """Base of every error below; its text is one line for a person."""
@@ -32,3 +36,12 @@ class SubmissionError(UsageError):
 
 class InternalError(GraderError):
     """The grader's own fault, never the student's."""
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write inside; raises UsageError where `path` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -45,11 +45,7 @@ def run_audit(
     `variants` holds a folder of correct submissions for each exercise. `expect` and `advance`
     hear of steps to come and steps done.
     """
-    for exercise in folder.course.exercises:
-        if not bugs_path(folder, exercise).is_file():
-            raise CourseError(
-                f"{bugs_path(folder, exercise)} is not there: an audit needs known bugs"
-            )
+    _refuse_without_bugs(folder)
     with Builders() as builders:
         trials = _Trials(folder, builders, expect, advance)
         keys = trials.load_keys()
@@ -65,6 +61,13 @@ def run_audit(
     audits = [_gather(folder, e, keys, found[e.id], graded[e.id]) for e in folder.course.exercises]
     points = sum(exercise.points for exercise in folder.course.exercises)
     return Audit(folder.course.title, tuple(audits), points)
+
+
+def _refuse_without_bugs(folder: CourseFolder) -> None:
+    for exercise in folder.course.exercises:
+        path = bugs_path(folder, exercise)
+        if not path.is_file():
+            raise CourseError(f"{path} is not there: an audit needs known bugs")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,12 @@ class Pool(Generic[U, R]):
         self._members: list[_Member[U]] = []
         self._again: deque[_Task[U]] = deque()
 
+    def __enter__(self) -> "Pool[U, R]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def map(self, units: Iterable[U]) -> Iterator[R | Lost[U]]:
         """Yield each unit's result as it comes; raises InternalError where no work can begin."""
         coming = (_Task(unit) for unit in units)

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from grader.batch.entries import Entry, find_entries
-from grader.batch.pool import Begin, Lost, Pool
+from grader.batch.pool import Lost, Pool
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
-from grader.batch.workplace import Workplace, prepare_keys
+from grader.batch.workplace import Workplace, prepare_workplace
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import UsageError
@@ -53,24 +53,20 @@ def run_batch(
 
     `expect` hears how many steps are to come, `advance` hears of each.
     """
+    folder, hidden = request.folder, request.hidden
     level = choose_for_class(request.isolation)
-    entries = find_entries(request.submissions, request.folder.course)
+    entries = find_entries(request.submissions, folder.course)
     _refuse_inside(request)
-    split, secret = split_and_secret(request.folder, hidden=request.hidden)
-    about = About(request.folder.course.title, split)
-    results = Results(request.results, about, cases=mark_of(secret) if request.hidden else "")
+    split, secret = split_and_secret(folder, hidden=hidden)
+    about = About(folder.course.title, split)
+    results = Results(request.results, about, cases=mark_of(secret) if hidden else "")
     try:
-        keys = prepare_keys(
-            request.folder, request.exercises, expect, advance, hidden=request.hidden
+        workplace = prepare_workplace(
+            folder, request.exercises, level, expect, advance, hidden=hidden
         )
-        known = {} if request.force else results.digests()
         expect(len(entries))
-        workplace = Workplace(
-            request.folder.root, tuple(keys.keys), keys.digest, level, request.hidden
-        )
-        begin = partial(_grader, workplace)
-        graded = _grade_all(request, entries, known, begin, results, keys.digest, advance)
-        summary = summarise(request.results, request.folder.course)
+        graded = _grade_all(request, entries, workplace, results, advance)
+        summary = summarise(request.results, folder.course)
     finally:
         results.close()
     return Batch(level, graded, len(entries) - graded, summary)
@@ -87,26 +83,22 @@ def _refuse_inside(request: BatchRequest) -> None:
 def _grade_all(
     request: BatchRequest,
     entries: Sequence[Entry],
-    known: dict[str, dict[str, str]],
-    begin: Begin[Unit, GradedSubmission],
+    workplace: Workplace,
     results: Results,
-    digest: str,
     advance: Callable[[str], None],
 ) -> int:
-    ids = tuple(exercise.id for exercise in request.exercises)
-    units = (Unit(entry, ids, known.get(entry.student, {})) for entry in entries)
-    pool: Pool[Unit, GradedSubmission] = Pool(begin, min(request.jobs, len(entries)))
+    """Keep what is graded, and return of how many submissions it was."""
+    known = {} if request.force else results.digests()
+    units = (Unit(e, workplace.exercises, known.get(e.student, {})) for e in entries)
     graded = 0
-    try:
+    with Pool(partial(_grader, workplace), min(request.jobs, len(entries))) as pool:
         for done in pool.map(units):
             if isinstance(done, Lost):
                 done = _given_up(done)
             if done.results or done.student not in known:
-                results.keep(done, digest)
+                results.keep(done, workplace.digest)
                 graded += 1
             advance(done.student)
-    finally:
-        pool.close()
     return graded
 
 

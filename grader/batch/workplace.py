@@ -41,6 +41,20 @@ class Workplace:
             warm.close()
 
 
+def prepare_workplace(
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    level: Level,
+    expect: Callable[[int], None],
+    advance: Callable[[str], None],
+    *,
+    hidden: bool,
+) -> Workplace:
+    """Make the keys ready, and return where each process grades with them."""
+    keys = prepare_keys(folder, exercises, expect, advance, hidden=hidden)
+    return Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
+
+
 def prepare_keys(
     folder: CourseFolder,
     exercises: Sequence[Exercise],

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from grader.bundle.leaks import Secrets, find_leaks
 from grader.course.derive import read_stub
@@ -25,7 +24,7 @@ from grader.course.shipped import (
     seal,
     stub_name,
 )
-from grader.errors import CourseError, UsageError
+from grader.errors import CourseError, UsageError, writing
 from grader.files import write_files, zipped
 from grader.key.cache import Keys, load_keys
 from grader.key.store import PAIRS, write_key
@@ -80,17 +79,21 @@ def make_bundle(
     files |= _key_files(keys, ids if pairs_of is None else pairs_of, on_built)
     if leaks := find_leaks(files, Secrets.of(folder)):
         raise CourseError(f"{leaks[0].file} would give away a solution's line: {leaks[0].line}")
-    sums = {name: content_sum(name, data) for name, data in sorted(files.items())}
-    checked = {n: s for n, s in sums.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")}
+    files[MANIFEST] = _manifest(course.title, keys.digest, files)
+    return files
+
+
+def _manifest(title: str, digest: str, files: Mapping[str, bytes]) -> bytes:
+    """The manifest of a key, with the sums of what grading reads."""
+    read = [name for name in files if name == COURSE_FILE or name.startswith(f"{KEY_FOLDER}/")]
     manifest = BundleManifest(
         format_version=FORMAT_VERSION,
-        course=course.title,
+        course=title,
         grader=VERSION,
-        key=keys.digest,
-        files=checked,
+        key=digest,
+        files={name: content_sum(name, files[name]) for name in sorted(read)},
     )
-    files[MANIFEST] = (manifest.model_dump_json(indent=1) + "\n").encode()
-    return files
+    return (manifest.model_dump_json(indent=1) + "\n").encode()
 
 
 def _public_course(folder: CourseFolder) -> bytes:
@@ -147,10 +150,14 @@ def stub_notebook(stub: str, exercise: str) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _cell(number: int, kind: str, text: str) -> dict[str, Any]:
-    cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
-    cell["source"] = text.splitlines(keepends=True)
-    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+def _cell(number: int, kind: str, text: str) -> dict[str, object]:
+    return {
+        "cell_type": kind,
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": text.splitlines(keepends=True),
+        **({"execution_count": None, "outputs": []} if kind == "code" else {}),
+    }
 
 
 def _key_files(
@@ -183,7 +190,7 @@ def _without_words(key: AnswerKey) -> AnswerKey:
 
 def write_bundle(files: Mapping[str, bytes], into: Path) -> None:
     """Write a bundle as a zip, or as a folder that is not there yet; raises UsageError."""
-    try:
+    with writing(into):
         if into.suffix == ".zip":
             into.parent.mkdir(parents=True, exist_ok=True)
             into.write_bytes(zipped(files))
@@ -193,5 +200,3 @@ def write_bundle(files: Mapping[str, bytes], into: Path) -> None:
                 f"{into} is there already: name a new folder, or a file ending in .zip"
             )
         write_files(into, files)
-    except OSError as error:
-        raise UsageError(f"{into} cannot be written: {error.strerror}") from None

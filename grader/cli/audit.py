@@ -10,7 +10,7 @@ from grader.audit.compose.run import run_compositions
 from grader.audit.run import run_audit
 from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
-from grader.errors import UsageError
+from grader.errors import writing
 from grader.execute.launch import WarmProcess
 from grader.report.audit import audit_to_json, render_audit, render_html
 from grader.report.compositions import compositions_to_json, render_compositions
@@ -31,10 +31,8 @@ def run_audit_command(
         warm.close()
         progress.finish()
     if html is not None:
-        try:
+        with writing(html):
             html.write_text(render_html(audit), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{html} cannot be written: {error.strerror}") from None
     if as_json:
         click.echo(json.dumps(audit_to_json(audit), indent=2))
     else:

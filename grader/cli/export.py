@@ -6,7 +6,8 @@ import click
 
 from grader.batch.export import ExportedFile, Format, Scores, export_rows
 from grader.batch.results import DATABASE
-from grader.errors import UsageError
+from grader.errors import UsageError, writing
+from grader.records.text import counted
 
 _GRADEBOOK = "gradebook.db"
 
@@ -16,8 +17,8 @@ def run_export(source: Path, assignment: str, to: str, output: Path) -> int:
     scores = _read(source, assignment)
     for file in export_rows(scores.rows, Format(to)):
         _write(output / file.name if file.name else output, file)
-    students = len({row.student for row in scores.rows})
-    click.echo(f"wrote {output}: {students} student{'' if students == 1 else 's'}, {to}")
+    students = counted(len({row.student for row in scores.rows}), "student")
+    click.echo(f"wrote {output}: {students}, {to}")
     for note in scores.notes:
         click.echo(f"note: {note}")
     return 0
@@ -45,8 +46,6 @@ def _read(source: Path, assignment: str) -> Scores:
 
 
 def _write(path: Path, file: ExportedFile) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None

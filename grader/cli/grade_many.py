@@ -9,7 +9,7 @@ from grader.cli.progress import ProgressBar
 from grader.cli.request import CheckRequest
 from grader.course.load import find_course, load_course
 from grader.course.models import Exercise
-from grader.errors import UsageError
+from grader.errors import writing
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.exercise import Run
@@ -57,7 +57,5 @@ def _write_page(
         exercise.id: exhibits_of(engine, exercise, run)
         for exercise, run in zip(exercises, runs, strict=True)
     }
-    try:
+    with writing(path):
         path.write_text(render_page(document, exhibits), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -1,6 +1,7 @@
 """The commands of instructors; each imports what it needs when it runs."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -84,18 +85,8 @@ def batch(
     """
     from grader.cli.batch import run_batch_command
 
-    sys.exit(
-        run_batch_command(
-            submissions,
-            results,
-            course,
-            only,
-            jobs,
-            isolation=isolation,
-            public=public,
-            force=force,
-        )
-    )
+    run = partial(run_batch_command, isolation=isolation, public=public, force=force)
+    sys.exit(run(submissions, results, course, only, jobs))
 
 
 @click.command()

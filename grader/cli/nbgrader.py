@@ -36,9 +36,9 @@ def run_init(directory: Path, course: Path | None, assignment: str, *, restore: 
         folder = load_course(find_course(course))
     assignment = assignment or _short_name(folder.course.title)
     changes = init_directory(directory, folder, assignment, restore=restore)
-    for change in changes:
-        if change.what != "unchanged":
-            click.echo(f"{change.what:<9} {change.path}")
+    told = [(change.what, change.path) for change in changes if change.what != "unchanged"]
+    if told:
+        click.echo("\n".join(columns(told, "<<")))
     return _say_next(directory, assignment, Counter(change.what for change in changes))
 
 

@@ -2,10 +2,14 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.groups import COURSE, SUBMISSION
+
+if TYPE_CHECKING:
+    from grader.cli.request import CheckRequest
 
 
 @click.command("list")
@@ -59,16 +63,20 @@ def check(
     from grader.cli.check import run_check
     from grader.cli.request import CheckRequest
 
+    request = CheckRequest(exercises, submission, course, hidden, as_json, html)
     if watch:
-        from grader.cli.watch import run_watch
-
-        if hidden or as_json or html:
-            raise click.UsageError("--watch goes with --submission and --course alone")
-        sys.exit(run_watch(exercises, course, submission))
+        sys.exit(_watch(request))
     if bool(exercises) == everything:
         raise click.UsageError("name one or more exercises, as in: grade check 3; or give --all")
-    request = CheckRequest(exercises, submission, course, hidden, as_json, html)
     sys.exit(run_check(request))
+
+
+def _watch(request: "CheckRequest") -> int:
+    from grader.cli.watch import run_watch
+
+    if request.hidden or request.as_json or request.html:
+        raise click.UsageError("--watch goes with --submission and --course alone")
+    return run_watch(request.exercises, request.course, request.submission)
 
 
 @click.command()

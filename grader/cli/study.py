@@ -9,7 +9,7 @@ from grader.cli.course import Desk, open_desk
 from grader.cli.request import screen_width
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
-from grader.errors import UsageError
+from grader.errors import UsageError, writing
 from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source
 from grader.records.text import ended
@@ -105,12 +105,10 @@ def run_reset(typed: str, course: Path | None) -> str:
         folder, read_bundle_manifest(folder), stub_name(exercise.stem, notebook=notebook)
     )
     path = present[0] if present else own[0]
-    try:
+    with writing(path):
         kept = _keep_copy(path, folder.root / "backups") if present else None
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(stub)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     forget_exercise(folder, exercise.id)
     where = f"; what you had is in {kept.relative_to(folder.root)}" if kept else ""
     return f"{path.relative_to(folder.root)} is as it was at the start{where}."
@@ -133,10 +131,8 @@ def run_pack(course: Path | None, submission: Path | None, into: Path | None) ->
     with open_desk([], course, submission) as desk:
         packed = pack_work(desk.engine, desk.place, desk.exercises)
     path = into or Path(f"{_slug(desk)}.zip")
-    try:
+    with writing(path):
         path.write_bytes(packed.data)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     return render_receipt(packed.receipt, click.format_filename(path), width=screen_width())
 
 

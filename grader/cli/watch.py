@@ -1,6 +1,7 @@
 """`grade check --watch`: grades again on each save."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,28 +26,22 @@ def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None
             named = [exercise_of(place, named)]
         order = named if len(typed) > 1 or one_file else folder.course.exercises
         progress = load_progress(folder)
-        first = named[0] if typed or one_file else None
-
-        def remember(result: ExerciseResult, source: Source) -> None:
-            if submission is None:
-                remember_result(folder, result, source)
-
-        watch = Watch(
-            desk.engine,
-            order,
-            place,
-            FileEvents(place, order),
-            _show,
-            remember,
-            {i: e.score for i, e in progress.exercises.items()},
-        )
+        remember = partial(remember_result, folder) if submission is None else _forget
+        scores = {i: e.score for i, e in progress.exercises.items()}
+        events = FileEvents(place, order)
+        watch = Watch(desk.engine, order, place, events, _show, remember, scores)
         unfinished = [e for e in order if not progress.of(e.id).passed]
+        first = named[0] if typed or one_file else next(iter(unfinished), order[0])
         try:
-            done = watch.run(first or next(iter(unfinished), order[0]))
+            done = watch.run(first)
         except KeyboardInterrupt:
             click.echo("\nUntil next time; grade list shows how far you are.")
             return 0
     return 0 if done else 1
+
+
+def _forget(_: ExerciseResult, __: Source) -> None:
+    """A file elsewhere is not the student's progress."""
 
 
 def _show(turn: Turn) -> None:

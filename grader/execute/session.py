@@ -7,7 +7,7 @@ each job has a child of its own.
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -182,16 +182,13 @@ def collect(
             break
         failed = waiting[reached].target
         restarts[failed] += 1
-        answer = run.ending
-        collected.answers[waiting[reached].id] = answer
+        collected.answers[waiting[reached].id] = answer = run.ending
         waiting = waiting[reached + 1 :]
-        if collected.greeting is None or time.monotonic() > end:
-            given_up = waiting
-        elif restarts[failed] > limits.restarts or spent.get(failed, 0.0) > limits.target_seconds:
-            given_up = [call for call in waiting if call.target == failed]
-        else:
-            given_up = []
-        collected.answers |= {call.id: answer for call in given_up}
+        hopeless = restarts[failed] > limits.restarts or run.spent_up(failed)
+        over = collected.greeting is None or time.monotonic() > end
+        for call in waiting:
+            if over or (hopeless and call.target == failed):
+                collected.answers[call.id] = answer
         waiting = [call for call in waiting if call.id not in collected.answers]
     return collected
 
@@ -302,14 +299,8 @@ class _Run:
         problem: Exception | None = None
         try:
             collected.greeting = parse_greeting(self._receive().header)
-            room = _TOGETHER * channel.payload_cap
-            for call in calls:
-                frame = self._receive(call.target)
-                room -= len(frame.payload)
-                if room < 0:
-                    raise Violation("answers larger than asked for")
-                answer = parse_answer(frame.header, frame.payload, call.id)
-                collected.answers[call.id] = _heard(answer, call, self.job)
+            for call, answer in zip(calls, self._answers(calls), strict=True):
+                collected.answers[call.id] = answer
                 done += 1
         except (Late, Closed, Violation) as error:
             problem = error
@@ -321,6 +312,17 @@ class _Run:
         if problem is not None:
             self.ending = self._explain(problem, self.line.end(grace=isinstance(problem, Closed)))
         return done
+
+    def _answers(self, calls: Sequence[Call]) -> Iterator[Answer]:
+        """Yield the answers as they come; raises Late, Closed or Violation."""
+        room = _TOGETHER * self.line.channel.payload_cap
+        for call in calls:
+            frame = self._receive(call.target)
+            room -= len(frame.payload)
+            if room < 0:
+                raise Violation("answers larger than asked for")
+            answer = parse_answer(frame.header, frame.payload, call.id)
+            yield _heard(answer, call, self.job)
 
     def _receive(self, target: str = "") -> Frame:
         """Return the next frame: the greeting, or an answer of `target`'s."""
@@ -338,6 +340,10 @@ class _Run:
             return self.line.channel.receive(ends[self.reached])
         finally:
             self.spent[target] = spent + time.monotonic() - begun
+
+    def spent_up(self, target: str) -> bool:
+        """Whether a target has had all of its time."""
+        return self.spent.get(target, 0.0) > self.limits.target_seconds
 
     def _explain(self, problem: Exception, death: Death) -> Answer:
         if isinstance(problem, Late):

@@ -35,6 +35,18 @@ def find_forbidden(
     for label, text in source.units:
         if (tree := parse(text)) is not None:
             statements += [(label, statement) for statement in tree.body]
+    uses = [use for use in _mentions(statements, last_words) if use[1] in names]
+    if not uses:
+        return []
+    reached = [statement for _, statement in _reached(statements, targets)]
+    found = [Forbidden(name, label, line) for (label, own), name, line in uses if own in reached]
+    return sorted(found, key=lambda use: (use.label, use.line))
+
+
+def _mentions(
+    statements: Sequence[_Labelled], last_words: Collection[str]
+) -> list[tuple[_Labelled, str, int]]:
+    """Return what may be meant: where it stands, its qualified name, its line."""
     aliases: dict[str, str] = {}
     mentions: list[tuple[_Labelled, ast.Name | ast.Attribute]] = []
     for labelled in statements:  # once: an audit reads thousands of texts
@@ -45,13 +57,7 @@ def find_forbidden(
                 isinstance(node, ast.Attribute) and node.attr in last_words
             ):
                 mentions.append((labelled, node))
-    uses = [(use, _qualified(node, aliases), node.lineno) for use, node in mentions]
-    uses = [use for use in uses if use[1] in names]
-    if not uses:
-        return []
-    reached = [statement for _, statement in _reached(statements, targets)]
-    found = [Forbidden(name, label, line) for (label, own), name, line in uses if own in reached]
-    return sorted(found, key=lambda use: (use.label, use.line))
+    return [(use, _qualified(node, aliases), node.lineno) for use, node in mentions]
 
 
 def _aliases(node: ast.Import | ast.ImportFrom) -> dict[str, str]:

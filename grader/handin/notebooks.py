@@ -36,22 +36,21 @@ def code_cells(data: bytes) -> list[tuple[int, str]]:
     ]
 
 
-def _upgraded(bare: dict[str, Any]) -> list[dict[str, Any]]:
+def _upgraded(bare: object) -> Any:
     """Return the cells of a notebook of another format as those of today's."""
     import nbformat  # takes a second to import, and few notebooks need it
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of old formats; what matters is what is read
-        cells: list[dict[str, Any]] = nbformat.reads(json.dumps(bare), as_version=_FORMAT).cells
-    return cells
+        return nbformat.reads(json.dumps(bare), as_version=_FORMAT).cells
 
 
-def _bare_notebook(notebook: Any) -> dict[str, Any]:
+def _bare_notebook(notebook: Any) -> Any:
     """Return what of a notebook is read; raises what nonsense raises.
 
     Outputs and metadata made for it would hold its validation up for hours.
     """
-    bare: dict[str, Any] = {
+    bare: dict[str, object] = {
         key: notebook[key] for key in ("nbformat", "nbformat_minor") if key in notebook
     }
     bare["metadata"] = {}
@@ -64,8 +63,8 @@ def _bare_notebook(notebook: Any) -> dict[str, Any]:
     return bare
 
 
-def _bare_cell(cell: dict[str, Any]) -> dict[str, Any]:
-    bare: dict[str, Any] = {key: cell[key] for key in ("id", "language", "level") if key in cell}
+def _bare_cell(cell: Any) -> dict[str, object]:
+    bare: dict[str, object] = {key: cell[key] for key in ("id", "language", "level") if key in cell}
     bare["cell_type"] = cell["cell_type"]
     bare |= {key: "".join(cell[key]) for key in ("source", "input") if key in cell}
     marks = cell.get("metadata", {}).get("nbgrader")
@@ -89,7 +88,7 @@ def without_outputs(text: str) -> str:
     return json.dumps(notebook)
 
 
-def _is_test(cell: dict[str, Any]) -> bool:
+def _is_test(cell: Any) -> bool:
     marks = cell["metadata"].get("nbgrader") or {}
     return isinstance(marks, dict) and bool(marks.get("grade")) and not marks.get("solution")
 

@@ -191,17 +191,7 @@ class Refused(Exception):
 
 def read_regular(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes without following a link."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        if path.is_symlink():
-            raise Refused("is a link, not a file", "hand in the file itself")
-        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    except IsADirectoryError:
-        raise Refused("is a folder, not a file", "put the file itself in its place") from None
-    except OSError as error:
-        if os.path.isdir(path):  # which is not refused itself, as Path.is_dir may be
-            raise Refused("is a folder, not a file", "put the file in its place") from None
-        raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
+    descriptor = _opened(path)
     try:
         before = os.fstat(descriptor)
         if stat.S_ISDIR(before.st_mode):
@@ -220,6 +210,20 @@ def read_regular(path: Path, limit: int) -> bytes:
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
         raise Refused("was changed while it was read", "grade it again")
     return data
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if path.is_symlink():
+            raise Refused("is a link, not a file", "hand in the file itself")
+        return os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except IsADirectoryError:
+        raise Refused("is a folder, not a file", "put the file itself in its place") from None
+    except OSError as error:
+        if os.path.isdir(path):  # which is not refused itself, as Path.is_dir may be
+            raise Refused("is a folder, not a file", "put the file in its place") from None
+        raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
 
 
 def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:

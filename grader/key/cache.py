@@ -62,7 +62,21 @@ def load_keys(
     digest = content_digest(folder, split, secret)
     place = cache_folder() / digest[:32]
     notes: list[str] = []
-    keys: dict[str, AnswerKey] = {}
+    keys = _kept_keys(place, exercises, split, notes)
+    if missing := [e for e in exercises if e not in keys]:
+        _check_solutions(folder, split)
+        # from the last: later ones assemble earlier ones, take longest, and should not come last
+        orders = partial(orders_for, folder, missing[::-1], split, secret)
+        keys |= _built_keys(place, orders, partial(_build, on_built=on_built, build=build), notes)
+    pairs = _pairs_builder(folder, split, secret, place)
+    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
+
+
+def _kept_keys(
+    place: Path, exercises: Sequence[str], split: str, notes: list[str]
+) -> dict[str, AnswerKey]:
+    """Return the keys that are there and whole; `notes` hear of those that are not."""
+    keys = {}
     for exercise in exercises:
         try:
             keys[exercise] = read_key(place, exercise, split)
@@ -70,21 +84,24 @@ def load_keys(
             notes.append(f"a damaged answer key was built anew ({damage})")
         except OSError:
             pass
-    missing = [e for e in exercises if e not in keys]
-    if missing:
-        _check_solutions(folder, split)
-        # from the last: later ones assemble earlier ones, take longest, and should not come last
-        orders = partial(orders_for, folder, missing[::-1], split, secret)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            _forget_old(place.parent, place)
-            keys |= _build(orders(place), on_built, build)
-        except OSError as error:
-            with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
-                keys |= _build(orders(Path(temporary)), on_built, build)
-            notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
-    pairs = _pairs_builder(folder, split, secret, place)
-    return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
+    return keys
+
+
+def _built_keys(
+    place: Path,
+    orders: Callable[[Path], Sequence[KeyOrder]],
+    build: Callable[[Sequence[KeyOrder]], dict[str, AnswerKey]],
+    notes: list[str],
+) -> dict[str, AnswerKey]:
+    """Build keys to be kept; where they cannot be, `notes` hear of it."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        _forget_old(place.parent, place)
+        return build(orders(place))
+    except OSError as error:
+        notes.append(f"the answer key could not be kept in {place.parent}: {error.strerror}")
+        with tempfile.TemporaryDirectory(prefix="grade-key-") as temporary:
+            return build(orders(Path(temporary)))
 
 
 def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:

@@ -12,8 +12,8 @@ from nbgrader.apps import NbGrader
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import AssignLatePenalties
 
-from grader.batch.pool import Begin, Lost, Pool
-from grader.batch.workplace import Workplace, prepare_keys
+from grader.batch.pool import Lost, Pool
+from grader.batch.workplace import Workplace, prepare_workplace
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
@@ -90,15 +90,13 @@ def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> Autogra
         late = AssignLatePenalties(config=app.config)
         writer = GradebookWriter(gradebook, request.assignment, late)
         handins = (read_handin(s, path, folder.course) for s, path in waiting.items())
-        for graded in _grade_all(begin, handins, min(request.jobs, len(waiting))):
-            if isinstance(graded, Lost):
-                lost = StudentNote(graded.unit.student, f"not graded: {graded.reason}")
-                outcome.problems.append(lost)
-                continue
-            writer.write(graded)
-            write_folder(graded, *_places(app, converter, request, graded.handin.student))
-            _tell(outcome, graded)
-            progress.advance(graded.handin.student)
+        with Pool(begin, min(request.jobs, len(waiting))) as pool:
+            for graded in pool.map(handins):
+                if not isinstance(graded, Lost):
+                    writer.write(graded)
+                    write_folder(graded, *_places(app, converter, request, graded.handin.student))
+                    progress.advance(graded.handin.student)
+                _tell(outcome, graded)
     return outcome
 
 
@@ -137,20 +135,8 @@ def _workplace(
     level = Level(chosen.isolation) if chosen.isolation else None
     level = choose_for_class(request.isolation or level)
     hidden = chosen.hidden and not request.public
-    exercises = folder.course.exercises
-    keys = prepare_keys(folder, exercises, progress.expect, progress.advance, hidden=hidden)
-    return Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
-
-
-def _grade_all(
-    begin: Begin[Handin, GradedHandin], handins: Iterator[Handin], jobs: int
-) -> Iterator[GradedHandin | Lost[Handin]]:
-    """Yield each graded submission as it comes."""
-    pool: Pool[Handin, GradedHandin] = Pool(begin, jobs)
-    try:
-        yield from pool.map(handins)
-    finally:
-        pool.close()
+    steps = (progress.expect, progress.advance)
+    return prepare_workplace(folder, folder.course.exercises, level, *steps, hidden=hidden)
 
 
 @contextlib.contextmanager
@@ -224,7 +210,11 @@ def _steps(converter: Any) -> Steps:
     )
 
 
-def _tell(outcome: AutogradeSummary, graded: GradedHandin) -> None:
+def _tell(outcome: AutogradeSummary, graded: GradedHandin | Lost[Handin]) -> None:
+    if isinstance(graded, Lost):
+        said = f"not graded: {graded.reason}"
+        outcome.problems.append(StudentNote(graded.unit.student, said))
+        return
     student = graded.handin.student
     outcome.graded.append(student)
     for notebook in graded.notebooks:

@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
-from grader.errors import UsageError
+from grader.errors import UsageError, writing
 from grader.nbgrader.source import source_notebook
 from grader.notebook.finding import INIT_MANIFEST, InitManifest, read_init_manifest
 
@@ -115,11 +115,9 @@ def _place(path: Path, text: str, last: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _digest(text: str) -> str:

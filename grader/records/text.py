@@ -19,6 +19,11 @@ def ended(sentence: str) -> str:
     return sentence if sentence.endswith(_STOPS) else f"{sentence}."
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number of things, as "1 student" or "2 students"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def shown_shape(shape: tuple[int, ...]) -> str:
     """Return a shape as a student writes it."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from grader.batch.summary import ExerciseSummary, Summary
-from grader.records.text import clean
+from grader.records.text import clean, counted
 from grader.report.layout import columns, cut
 
 _REMARKS = 20  # lines that are shown
@@ -12,7 +12,7 @@ _NAME = 40  # columns and characters of a student's name
 
 def render_summary(summary: Summary, *, width: int) -> str:
     """Return scores by exercise, the most frequent bugs, and what a person should look at."""
-    lines = [f"{summary.course}: {summary.students} students", ""]
+    lines = [f"{summary.course}: {counted(summary.students, 'student')}", ""]
     header = ("exercise", "points", "handed in", "mean", "median", "full", "none")
     rows = [header, *(_scores(exercise) for exercise in summary.exercises)]
     lines += columns(rows, "<>>>>>>", indent=2)

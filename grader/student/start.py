@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
 from grader.course.shipped import KEY_FOLDER, MANIFEST, STUBS, content_sum, parse_bundle_manifest
-from grader.errors import CourseError, UsageError
+from grader.errors import CourseError, UsageError, writing
 from grader.files import write_files
 
 _LARGEST = 64 << 20  # bytes of a bundle's file, unpacked
@@ -74,7 +74,7 @@ def _exercises(files: Mapping[str, bytes], *, notebooks: bool) -> dict[str, byte
 
 def _make(into: Path, files: Mapping[str, bytes]) -> None:
     """Write a folder whole or not at all."""
-    try:
+    with writing(into):
         into.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{into.name}-", dir=into.parent))
         try:
@@ -87,15 +87,11 @@ def _make(into: Path, files: Mapping[str, bytes]) -> None:
                 scratch.rename(into)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    except OSError as error:
-        raise UsageError(f"{into} cannot be written: {error.strerror}") from None
 
 
 def _write(into: Path, files: Mapping[str, bytes]) -> None:
-    try:
+    with writing(into):
         write_files(into, files)
-    except OSError as error:
-        raise UsageError(f"{into} cannot be written: {error.strerror}") from None
 
 
 def _check_same_course(into: Path, files: Mapping[str, bytes]) -> None:

@@ -19,15 +19,7 @@ def main() -> None:
     """Lock down, say so in a first frame, and serve one job; a `Start` is the one argument."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    job, answers = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.dup2(2, 1)
-    if sys.platform == "win32":
-        import msvcrt
-
-        for descriptor in (job, answers):
-            msvcrt.setmode(descriptor, os.O_BINARY)
+    job, answers = _pipes()
     status = 1
     try:
         folder = tempfile.mkdtemp(prefix="grade-")
@@ -46,6 +38,20 @@ def main() -> None:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _pipes() -> tuple[int, int]:
+    """Take the two pipes from standard input and output, so that nothing else reaches them."""
+    job, answers = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for descriptor in (job, answers):
+            msvcrt.setmode(descriptor, os.O_BINARY)
+    return job, answers
 
 
 def _tell(answers: int, message: control.Message) -> None:

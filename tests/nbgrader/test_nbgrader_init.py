@@ -86,7 +86,7 @@ def test_init_knows_the_course_of_a_directory_and_what_comes_next(
     edit(small.solutions / "exercise1_columns.py", "mean 0", "average 0")
     assert run_init(Path("d"), None, "s", restore=False) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == f"updated   {FIRST}"
+    assert said[0] == f"updated  {FIRST}"
     assert said[-1] == "next: cd d && nbgrader generate_assignment s --force"
 
 

@@ -1,6 +1,7 @@
 """Tables of a class and of a course stay aligned whatever the students are called."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from wcwidth import wcswidth
@@ -72,6 +73,11 @@ def test_no_line_is_wider_than_the_screen(
 def test_names_stand_on_the_left_even_if_they_are_numbers() -> None:
     lines = render_summary(_summary("007"), width=100).splitlines()
     assert "  007       –  late" in lines
+
+
+def test_class_of_one_is_one_student() -> None:
+    one = replace(_summary("ada"), students=1)
+    assert render_summary(one, width=100).startswith("Course: 1 student\n")
 
 
 def test_counts_stand_on_the_right() -> None:
