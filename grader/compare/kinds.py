@@ -9,13 +9,31 @@ from grader.compare.statement import shown
 from grader.handin.read import method_names
 
 Found = re.Match[str]
-_PLAIN = ("int", "float", "bool", "str", "tuple", "list", "dict", "NoneType", "ndarray", "complex")
+_PLAIN = (
+    "int",
+    "float",
+    "bool",
+    "str",
+    "tuple",
+    "list",
+    "dict",
+    "NoneType",
+    "ndarray",
+    "complex",
+    "Size",
+)
+_FUNCTIONS = ("builtin_function_or_method", "method", "function", "method_descriptor")
 _LAYER = "nn.{0}(...) makes a layer: make it in __init__, and call it with the tensor"
 
 
 def class_in_a_stack(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
     """Say that a class stands where a layer is due."""
-    return Reason(f"write `{found[1]}()` where a layer is due: without brackets it is the class")
+    name = found[1]
+    if name == "NoneType":
+        return Reason("one of the layers is None: check what makes it")
+    if not name[:1].isupper():
+        return Reason(f"a stack holds layers, and `{name}` is none")
+    return Reason(f"write `{name}()` where a layer is due: without brackets it is the class")
 
 
 def not_a_tensor(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
@@ -35,13 +53,18 @@ def not_a_tensor(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 -
 def called(found: Found, scene: Scene) -> Reason | None:
     """Say what is called that cannot be."""
     kind = found[1]
-    for layer in scene.line.layers if kind not in ("list", "Tensor") else ():
-        if given := [m for m in scene.line.made(layer.name) if not isinstance(m, ast.Call)]:
-            made = [m for m in scene.line.made(layer.name) if isinstance(m, ast.Call)]
-            what = f"`self.{layer.name}` is `{shown(given[-1])}`, of type {kind}"
-            if made:
-                return Reason(f"{what}, and hides `{shown(made[0])}`: give each its own name")
-            return Reason(f"{what}: make a layer of it in __init__, or call a function with it")
+    plain = {
+        layer.name: [made for made in scene.line.made(layer.name) if not isinstance(made, ast.Call)]
+        for layer in scene.line.layers
+    }
+    given = [(name, values[-1]) for name, values in plain.items() if values]
+    if len(given) == 1 and kind not in ("list", "Tensor"):
+        name, value = given[0]
+        made = [one for one in scene.line.made(name) if isinstance(one, ast.Call)]
+        what = f"`self.{name}` is `{shown(value)}`, of type {kind}"
+        if made:
+            return Reason(f"{what}, and hides `{shown(made[0])}`: give each its own name")
+        return Reason(f"{what}: make a layer of it in __init__, or call a function with it")
     said = {
         "list": "nn.Sequential(*layers) can be called, a list cannot",
         "Tensor": "a tensor is followed by a bracket there: is an operator missing, or does a "
@@ -64,6 +87,8 @@ def size_is_other(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 
         return Reason("a size is None there: fill in its default first")
     if kind == "Tensor":
         return Reason("a layer is made with sizes, in __init__, and called with a tensor")
+    if kind in _FUNCTIONS:
+        return _uncalled()
     if kind in _PLAIN:
         return Reason(f"a size is a whole number, and a {kind} came: look at the arguments' order")
     return _exchanged(kind)
@@ -79,15 +104,34 @@ def computed_with(found: Found, scene: Scene) -> Reason | None:
     if "tuple" in kinds or "list" in kinds:
         kind = "tuple" if "tuple" in kinds else "list"
         return Reason(f"one of the two is a {kind}: take the tensor out of it")
+    if any(kind in _FUNCTIONS for kind in kinds):
+        return _uncalled()
     others = [kind for kind in kinds if kind not in (*_PLAIN, "Tensor", "Parameter")]
     if others and "Tensor" in kinds and _is_of_torch(others[0]):
         return Reason(_LAYER.format(others[0]))
+    if others and ("Tensor" in kinds or "Parameter" in kinds):
+        return Reason(f"one of the two is a {others[0]}, not a tensor: print both")
     return _exchanged(others[0]) if others and scene.line.function else None
 
 
-def not_iterable(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
+def not_iterable(found: Found, scene: Scene) -> Reason | None:
     """Say what stands where a size or a list is due."""
+    if found[1] in _FUNCTIONS:
+        return _uncalled()
+    if scene.line.loops:
+        return Reason(f"a {found[1]} cannot be gone through item by item: print what it is")
     return None if found[1] in _PLAIN else _exchanged(found[1])
+
+
+def not_subscriptable(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
+    """Say what has no items."""
+    if found[1] in _FUNCTIONS:
+        return _uncalled()
+    return Reason(f"what stands before the [ is of type {found[1]}, which has no items")
+
+
+def _uncalled() -> Reason:
+    return Reason("a function stands there, not what it returns: call it, as in x.size(0)")
 
 
 def _exchanged(kind: str) -> Reason:
@@ -109,7 +153,7 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
         return Reason(f"print what stands before the dot: it is of type {kind} there, not a tensor")
     if kind == "Tensor":
         return Reason(f"a tensor has no `{name}`: look at its spelling")
-    if method_names(scene.evidence.source, kind) and not scene.line.made(name):
+    if method_names(scene.evidence.source, kind) and not scene.sets(name):
         return Reason(f"nothing in `{kind}` sets `self.{name}`: set it in __init__")
     return None
 
@@ -187,6 +231,7 @@ RULES = (
     (r"tuple of ints, ?but (?:got (\w+)|found element of type (\w+))", size_is_other),
     (r"unsupported operand type\(s\) for (.+): '([\w.]+)' and '([\w.]+)'", computed_with),
     (r"^'(\w+)' object is not iterable", not_iterable),
+    (r"^'(\w+)' object is not subscriptable", not_subscriptable),
     (r"cannot unpack non-iterable NoneType", none_unpacked),
     (r"^'(\w+)' object has no attribute '(\w+)'", without_attribute),
     (r"^module '([\w.]+)' has no attribute '(\w+)'", lambda found, _: Reason(

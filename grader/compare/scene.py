@@ -1,5 +1,6 @@
 """What is known where a submission raised: the error, its line and the sizes of the case."""
 
+import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from grader.compare.statement import Statement, find_statement
 from grader.course.expressions import TensorSpec
 from grader.course.models import Target
 from grader.course.traps import Trap
+from grader.handin.syntax import parse
 from grader.records.answers import StudentError
 from grader.records.calls import DrawnCase
 
@@ -62,6 +64,16 @@ class Scene:
         """Whether a class or function of that name is written in the file itself."""
         written = re.compile(rf"^\s*(class|def)\s+{re.escape(name)}\b", re.MULTILINE)
         return any(written.search(text) for _, text in self.evidence.source.units)
+
+    def sets(self, attribute: str) -> bool:
+        """Whether the file sets an attribute of that name, or may do so by its name."""
+        trees = [parse(text) for _, text in self.evidence.source.units]
+        nodes = [node for tree in trees if tree for node in ast.walk(tree)]
+        return None in trees or any(
+            (isinstance(n, ast.Attribute) and n.attr == attribute and isinstance(n.ctx, ast.Store))
+            or (isinstance(n, ast.Constant) and n.value == attribute)
+            for n in nodes
+        )
 
     @property
     def input_rows(self) -> int:

@@ -196,14 +196,14 @@ def table_too_short(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as 
     table = scene.line.made_as("Embedding")
     if table is None or len(table[1].args) < 2:
         return Reason(
-            "an index reaches beyond the last row of the table: print the largest index, and how "
-            "many rows there are",
+            "an index is below 0 or beyond the last row of the table: print the smallest and the "
+            "largest index, and how many rows there are",
             Trap.INDEX_BEYOND,
         )
     rows, width = (shown(one) for one in table[1].args[:2])
     return Reason(
-        f"an index reaches beyond the last row of `{table[0].name}`: it is made with `{rows}` rows "
-        f"of length `{width}`, in that order"
+        f"an index is below 0 or beyond the last row of `{table[0].name}`: it is made with "
+        f"`{rows}` rows of length `{width}`, in that order"
     )
 
 

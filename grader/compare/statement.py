@@ -101,6 +101,12 @@ class Statement:
             and any(_of_self(target, attribute) for target in node.targets)
         ]
 
+    @property
+    def loops(self) -> bool:
+        """Whether it goes through something, item by item."""
+        going = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Starred)
+        return isinstance(self.node, ast.For) or any(isinstance(n, going) for n in self._here)
+
     def sums(self) -> Iterator[str]:
         """Yield the reductions that drop an axis, on the line or on the way to a name in it."""
         before = ast.walk(self.function) if self.function else iter(())
@@ -108,14 +114,15 @@ class Statement:
             node.value
             for node in before
             if isinstance(node, ast.Assign)
+            and node.lineno < self.line
             and any(isinstance(t, ast.Name) and t.id in self.names for t in node.targets)
         ]
         for call in [*self.calls, *(value for value in values if isinstance(value, ast.Call))]:
-            told = bool(call.args or call.keywords)  # along which axis
             if (
                 isinstance(call.func, ast.Attribute)
                 and call.func.attr in _REDUCTIONS
-                and told
+                and not _of_self(call.func)
+                and _along_an_axis(call, call.func)
                 and all(word.arg != "keepdim" for word in call.keywords)
             ):
                 yield call.func.attr
@@ -147,6 +154,12 @@ def shown(node: ast.expr) -> str:
     """Return an expression as code to quote, cut to a length."""
     text = clean(ast.unparse(node), 400)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _along_an_axis(call: ast.Call, function: ast.Attribute) -> bool:
+    """Whether a reduction is told its axis: x.sum(-1), and torch.sum(x, -1)."""
+    of_torch = isinstance(function.value, ast.Name) and function.value.id == "torch"
+    return bool(call.keywords) or len(call.args) > of_torch
 
 
 def _of_self(node: ast.expr, name: str = "") -> bool:

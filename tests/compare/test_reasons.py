@@ -147,14 +147,14 @@ RAISED = {
         (("self.position_embedding = nn.Embedding(max_len, embed_dim)",
           "self.position_embedding = nn.Embedding(embed_dim // 4, embed_dim)"),
          ("if t > max_len:", "if t > 99:")),
-        "an index reaches beyond the last row of `position_embedding`: it is made with "
+        "an index is below 0 or beyond the last row of `position_embedding`: it is made with "
         "`embed_dim // 4` rows of length `embed_dim`, in that order",
     ),
     "an index beyond a table": Raised(
         "exercise6", "LearnedPositionEmbedding",
         (("position_vectors = self.embedding(positions)",
           "position_vectors = nn.functional.embedding(positions + 30, self.embedding.weight)"),),
-        "an index reaches beyond the last row of the table",
+        "an index is below 0 or beyond the last row of the table",
         "Too long",
     ),
     "as many cosines as sines": Raised(
@@ -260,6 +260,33 @@ RAISED = {
         "exercise5", "EncoderLayer",
         (("self.norm_first = norm_first", "pass"),),
         "nothing in `EncoderLayer` sets `self.norm_first`: set it in __init__",
+    ),
+    "a size that is not called": Raised(
+        "exercise1", "self_attention",
+        (("scores = x @ x.transpose(1, 2)", "scores = x / x.size @ x.transpose(1, 2)"),),
+        "a function stands there, not what it returns: call it, as in x.size(0)",
+    ),
+    "an item of a function": Raised(
+        "exercise3", "fold_heads",
+        (("b, t, width = x.shape", "b, t, width = x.size[0], x.size(1), x.size(2)"),),
+        "a function stands there, not what it returns: call it, as in x.size(0)",
+    ),
+    "a function in a stack": Raised(
+        "exercise4", "FeedForward",
+        ((_RELU, "self.activation = nn.Sequential(nn.functional.relu)"),),
+        "a stack holds layers, and `relu` is none",
+    ),
+    "a sum of later": Raised(
+        "exercise7", "TransformerClassifier",
+        (("embedded = token_vectors + position_vectors",
+          "pooled = token_vectors.transpose(1, 2)\n"
+          "        embedded = token_vectors + pooled[..., :3]"),),
+        "along axis",
+    ),
+    "a layer beside an operator": Raised(
+        "exercise2", "QKVProjection",
+        (("keys = self.to_keys(x)", "keys = x @ self"),),
+        "one of the two is a QKVProjection, not a tensor: print both",
     ),
     "a misspelt method": Raised(
         "exercise3", "fold_heads",
