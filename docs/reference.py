@@ -29,7 +29,6 @@ _SAID = {  # what a kind says of itself, in words
     "by_values": "It compares values, so it is judged once the numeric check passes.",
     "of_parts": "",
     "claim": "",
-    "of_precision": "",
     "shrinkable": "Where it fails, the report shows the smallest input found that breaks it.",
     "for_a_person": "Where it fails, the submission is listed for a person to look at.",
 }

@@ -133,7 +133,7 @@ def _words(result: ExerciseResult, check: CheckResult) -> str:
         lines += [f"{label}  {text}"] if text else []
     for diagnosis in result.diagnoses:
         if diagnosis.target == check.target:
-            lines += [f"▸ {diagnosis.evidence}", f"hint  {diagnosis.hint}"]
+            lines += [f"▸ {diagnosis.sentence}", f"hint  {diagnosis.hint}"]
     return "\n".join(lines)
 
 

@@ -1,19 +1,20 @@
 """Turns evidence into check results.
 
-One shape, numeric and gradient check a target, and one for each property and each known bug.
+One shape, numeric and gradient check for each group of cases, and one for each property and each
+known bug.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
 from grader.compare.evidence import BY_HAND, NO_IDEA, PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.course.models import Course, Exercise
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
-from grader.records.calls import DrawnCase
-from grader.records.ids import CheckId
+from grader.records.calls import PLAIN, DrawnCase
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Facts, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -22,54 +23,71 @@ from grader.worker.protocol import Action, TargetKind
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
 _OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
-_ROUNDING = 6  # digits of a check's points: shares of a point may not be round
 
 
 def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
     """Return all checks of one target, in a fixed order; those of known bugs where `bugs`."""
-    target, points = evidence.target, evidence.target.points
-    shape = _judge_shape(evidence)
-    numeric = _judge_all(evidence, Action.FORWARD, Group.OUTPUT) if points.numeric else shape
-    if target.kind is TargetKind.FACTORY and numeric.passed:
-        numeric = _judge_assembly(evidence)
-    results = [_result(evidence, Kind.SHAPE, "", points.shape, shape)]
-    if points.numeric:
-        results.append(_result(evidence, Kind.NUMERIC, "", points.numeric, numeric))
-    if points.gradient:
-        factory = target.kind is TargetKind.FACTORY
-        gradient = (
-            judge_trained(evidence)
-            if factory
-            else _judge_all(evidence, Action.GRADIENT, Group.GRADIENT)
-        )
-        gradient = _gated(numeric, gradient, of_values=True)
-        results.append(_result(evidence, Kind.GRADIENT, "", points.gradient, gradient))
-    properties = kinds_of(evidence.course, evidence.exercise, target)
-    for prop in properties:
-        share = points.property / len(properties)
-        gate = shape if prop.of_parts else numeric
-        outcome = _gated(gate, prop.judge(evidence), of_values=prop.by_values)
-        results.append(_result(evidence, Kind.PROPERTY, prop.name, share, outcome))
-    known = evidence.key.book.checked(target.name) if bugs else []
-    for bug in known:
-        outcome = judge_bug(evidence, bug, numeric)
-        results.append(_result(evidence, Kind.BUG, bug.id, points.bug / len(known), outcome))
-    return results
+    judge = _Judge(evidence)
+    shares = shares_of(evidence.course, evidence.exercise, evidence.target, evidence.key)
+    return [
+        _result(evidence, share, judge.outcome(share))
+        for share in shares
+        if bugs or share.kind is not Kind.BUG
+    ]
 
 
-def _judge_shape(evidence: Evidence) -> Judgement:
-    """Types and shapes on every numeric case, whatever the values."""
-    for call in evidence.numeric_calls(Action.FORWARD):
-        outcome = judge_call(evidence, call, Group.OUTPUT)
-        if not outcome.passed and outcome.fault not in _OF_VALUES:
-            return outcome
-    return PASSED
+class _Judge:
+    """Judges the checks of one target, some of which count only beside others."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._factory = evidence.target.kind is TargetKind.FACTORY
+        course, exercise = evidence.course, evidence.exercise
+        self._properties = {p.name: p for p in kinds_of(course, exercise, evidence.target)}
+        self._bugs = {bug.id: bug for bug in evidence.key.book.checked(evidence.target.name)}
+
+    def outcome(self, share: Share) -> Judgement:
+        """Return what one check came to."""
+        match share.kind:
+            case Kind.SHAPE:
+                return self._shape(share.name)
+            case Kind.NUMERIC:
+                return self._numeric(share.name)
+            case Kind.GRADIENT:
+                return _gated(self._numeric(share.name), self._gradient(share.name), of_values=True)
+            case Kind.PROPERTY:
+                prop = self._properties[share.name]
+                gate = self._shape(PLAIN) if prop.of_parts else self._numeric(PLAIN)
+                return _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
+            case Kind.BUG:
+                return judge_bug(self._evidence, self._bugs[share.name], self._numeric(PLAIN))
+
+    def _shape(self, group: str) -> Judgement:
+        """Types and shapes on every numeric case of a group, whatever the values."""
+        for call in self._evidence.numeric_calls(Action.FORWARD, group):
+            outcome = judge_call(self._evidence, call, Group.OUTPUT)
+            if not outcome.passed and outcome.fault not in _OF_VALUES:
+                return outcome
+        return PASSED
+
+    def _numeric(self, group: str) -> Judgement:
+        """Values; a factory has its own, and is judged by what it makes of correct parts."""
+        if not self._evidence.target.points.numeric:
+            outcome = self._shape(group)
+        else:
+            outcome = _judge_all(self._evidence, Action.FORWARD, Group.OUTPUT, group)
+        return _judge_assembly(self._evidence) if self._factory and outcome.passed else outcome
+
+    def _gradient(self, group: str) -> Judgement:
+        if self._factory:
+            return judge_trained(self._evidence)
+        return _judge_all(self._evidence, Action.GRADIENT, Group.GRADIENT, group)
 
 
-def _judge_all(evidence: Evidence, action: Action, group: Group) -> Judgement:
-    """Return the first failed outcome, smallest case first."""
-    for call in evidence.numeric_calls(action):
-        outcome = judge_call(evidence, call, group)
+def _judge_all(evidence: Evidence, action: Action, tensors: Group, group: str) -> Judgement:
+    """Return the first failed outcome of a group of cases, smallest case first."""
+    for call in evidence.numeric_calls(action, group):
+        outcome = judge_call(evidence, call, tensors)
         if not outcome.passed:
             return outcome
     return PASSED
@@ -95,18 +113,16 @@ def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool) -> Judgem
     return outcome
 
 
-def _result(
-    evidence: Evidence, kind: Kind, name: str, points: float, outcome: Judgement
-) -> CheckResult:
+def _result(evidence: Evidence, share: Share, outcome: Judgement) -> CheckResult:
     hidden = evidence.hidden
     message = outcome.message
     if outcome.detail and not hidden:
         message = f"{message}: {outcome.detail}"
     return CheckResult(
-        id=CheckId(evidence.exercise.id, evidence.target.name, kind, name),
+        id=share.check,
         status=outcome.status,
-        score=round(points, _ROUNDING) if outcome.passed else 0.0,
-        max_score=round(points, _ROUNDING),
+        score=share.points if outcome.passed else 0.0,
+        max_score=share.points,
         message=message,
         next_step=outcome.next_step,
         expected=Facts() if hidden else outcome.expected,
@@ -135,13 +151,13 @@ def name_causes(
     broken = {
         r.target
         for r in results
-        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED
+        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED and not r.told
     }
     named = []
     for result in results:
         causes = [name for name in uses(result.target) if name in broken]
         of_values = result.kind is Kind.NUMERIC or result.next_step in NO_IDEA
-        if of_values and result.status is Status.FAILED and causes:
+        if of_values and result.status is Status.FAILED and causes and not result.told:
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)
@@ -164,26 +180,9 @@ def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:
 
 def list_checks(course: Course, exercise: Exercise, key: AnswerKey) -> list[CheckResult]:
     """Return every check of an exercise with its points, none of them run."""
-    checks = []
-    for target in exercise.targets:
-        points = target.points
-        properties = course.properties(exercise, target)
-        bugs = key.book.checked(target.name)
-        parts = [
-            (Kind.SHAPE, "", points.shape),
-            (Kind.NUMERIC, "", points.numeric),
-            (Kind.GRADIENT, "", points.gradient),
-            *((Kind.PROPERTY, p.name, points.property / len(properties)) for p in properties),
-            *((Kind.BUG, bug.id, points.bug / len(bugs)) for bug in bugs),
-        ]
-        checks += [
-            CheckResult(
-                id=CheckId(exercise.id, target.name, kind, name),
-                status=Status.SKIPPED,
-                score=0.0,
-                max_score=round(worth, 6),
-            )
-            for kind, name, worth in parts
-            if worth
-        ]
-    return checks
+    return [
+        CheckResult(id=share.check, status=Status.SKIPPED, score=0.0, max_score=share.points)
+        for target in exercise.targets
+        for share in shares_of(course, exercise, target, key)
+        if share.points
+    ]

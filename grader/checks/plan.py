@@ -52,5 +52,6 @@ def _plan_target(planner: TargetPlanner) -> None:
     for case in [main, *target.cases]:
         for drawn in planner.draw_cases(case, case.slug, numeric=True):
             planner.add_numeric(drawn, case)
+    planner.add_biases()
     for prop in kinds_of(course, exercise, target):
         prop.plan(planner)

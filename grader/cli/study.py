@@ -81,7 +81,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         source = desk.submission.source(exercise)
         if source.problem:
             return _unread(exercise, source)
-        trace = trace_target(desk.engine, chosen, run)
+        trace = trace_target(chosen, run)
     if trace is None:
         return f"{exercise.id}: {chosen.name} has no case whose steps can be shown."
     return render_trace(trace, exercise.id, width=screen_width()).rstrip("\n")

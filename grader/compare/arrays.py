@@ -55,6 +55,11 @@ def shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Diff
     )
 
 
+def exactly_equal(one: Array, other: Array) -> bool:
+    """Whether two arrays are the same in every bit but for NaN."""
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+
+
 def distance(actual: Array, expected: Array, tolerance: Tolerance) -> float:
     """Return the greatest difference of two arrays of one shape, in tolerances."""
     if actual.size == 0:

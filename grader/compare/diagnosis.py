@@ -1,27 +1,41 @@
-"""Names the mistake: the known bug, or the two, whose answers the submission's are."""
+"""Names the mistake: the known bug, or the two, whose answers the submission's are.
+
+What deviations explain is left out: the calls and checks that they make wrong are not looked at.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import combinations
-from math import ceil, log10
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.compare.evidence import Evidence, Fault
+from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import sign, value_rows
-from grader.compare.steps import StepsFound
+from grader.compare.wording import Claim
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
-from grader.records.key import KnownBug
+from grader.records.ids import CheckId
+from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group
 from grader.worker.protocol import Action
 
 STRICT = 1e-9  # distance of projections that are the same in float64
-_LAX = 1e-4  # where the submission computes in float32
-_SHOWN = 1e-12  # a distance is told down to here; below, it is the machine's rounding
+_LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
+_BAD = (Status.FAILED, Status.TIMEOUT)
+
+Names = tuple[str, ...]  # of bugs that act at once, as "target/id"
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What a diagnosis does not look at, for it is explained already."""
+
+    checks: Set[CheckId] = frozenset()
+    calls: Set[str] = frozenset()
+    codes: Set[Code] = frozenset()
 
 
 def diagnose(
@@ -29,65 +43,272 @@ def diagnose(
     results: Sequence[CheckResult],
     suspects: Mapping[str, Suspects],
     pairs: Callable[[], Mapping[str, Suspects]],
+    aside: Aside = Aside(),
+    *,
+    whole: bool = False,
 ) -> Diagnosis | None:
     """Return the diagnosis of one target, None where nothing failed or nothing fits.
 
     `results` are the target's; `pairs` gives the signatures of two bugs at once, and is only
-    called where no single bug fits.
+    called where no single bug fits. With `whole` bugs have to explain every value.
     """
     judged = [r for r in results if r.kind is not Kind.BUG]
-    if not any(r.status in (Status.FAILED, Status.TIMEOUT) for r in judged):
+    failed = [r for r in judged if r.status in _BAD and r.id not in aside.checks]
+    own = suspects.get(evidence.target.name)
+    if not failed or own is None or _is_unwritten(evidence):
         return None
-    target = evidence.target.name
-    calls = evidence.key.plan.of_target(target)
-    if _is_unwritten(evidence, calls):
-        return None
-    seen = sign(calls, dict(evidence.answers), evidence.key.plan.tensors, judged)
-    tolerance = _LAX if _in_float32(evidence, judged) else STRICT
-    right = sign(calls, evidence.key.answers, evidence.key.plan.tensors, [])
-    rows = value_rows(calls)
-    own = suspects.get(target)
-    found = _matches(own, seen, tolerance)
-    everywhere = True
-    if not found and own is not None:
-        telling = _value_checks(evidence, judged)
-        found = _two_silent(evidence, own, seen, right, telling) or _one_and_silent(
-            evidence, own, seen, rows, tolerance, telling
+    for tolerance in (STRICT, _LAX):
+        look = _Look(evidence, judged, own, pairs, aside, tolerance)
+        found = look.exact() or look.by_values(whole=whole)
+        if not found and not whole:
+            found = look.by_checks()
+        if found:
+            return found
+    return None
+
+
+@dataclass
+class _Look:
+    """One look at a target's answers, beside those of its known bugs."""
+
+    evidence: Evidence
+    judged: Sequence[CheckResult]
+    own: Suspects
+    pairs: Callable[[], Mapping[str, Suspects]]
+    aside: Aside
+    tolerance: float
+    calls: list[Call] = field(init=False)
+    rows: list[int] = field(init=False)  # the calls of values that count
+    kept: list[int] = field(init=False)  # all calls that count
+    seen: Signature = field(init=False)
+    right: Signature = field(init=False)
+
+    def __post_init__(self) -> None:
+        evidence, aside = self.evidence, self.aside
+        self.calls = evidence.calls
+        inputs = evidence.key.plan.tensors
+        self.kept = [i for i, c in enumerate(self.calls) if c.id not in aside.calls]
+        self.rows = [i for i in value_rows(self.calls) if self.calls[i].id not in aside.calls]
+        self.seen = sign(self.calls, evidence.answers, inputs, self.judged)
+        self.right = sign(self.calls, evidence.key.answers, inputs, [])
+
+    # ---- the answers of one bug, or of two ---------------------------------------------------
+
+    def exact(self) -> Diagnosis | None:
+        """The bugs that look the same in every respect that counts."""
+        found = self._matches(self._codes)
+        if found and not self._any_value():
+            if self.evidence.hidden and self._raises():
+                return None  # a text is the submission's to choose: it could ask for hidden sizes
+            found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
+        return self._word(found) if found else None
+
+    def by_values(self, *, whole: bool) -> Diagnosis | None:
+        """The bugs with the same values, and beside them those that only a check shows."""
+        seen = self.seen.of_values(self.rows)
+        if not self._any_value():
+            return None
+        possible = self.own.only(self._not_contradicted())
+        found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
+        found = {names: d for names, d in found.items() if self._shown(names)}
+        found = found or self._pairs(seen)
+        where = ""
+        if not found and not whole:
+            found, where = self._where_wrong(seen)
+        if not found:
+            return None
+        beside = [] if where else self._silent(self._unexplained(found))
+        return self._word(found, beside, where=where)
+
+    def by_checks(self) -> Diagnosis | None:
+        """The bugs that no value shows, each told by what it alone changes."""
+        if not self._values_right():
+            return None
+        named = self._silent(self._failing)
+        found = {tuple(alike): 0.0 for alike in named} if len(named) == 1 else {}
+        if len(named) > 1:
+            found = {tuple(alike[0] for alike in named): 0.0}
+        return self._word(found) if found else None
+
+    # ---- parts of the signatures -------------------------------------------------------------
+
+    @property
+    def _places(self) -> list[int]:
+        """The checks that count, by their places among those that are judged."""
+        return [i for i, r in enumerate(self.judged) if r.id not in self.aside.checks]
+
+    @property
+    def _codes(self) -> list[int]:
+        return [code for code in Code if code not in self.aside.codes and code is not Code.TEXT]
+
+    def _raises(self) -> bool:
+        """Whether some call ends in an exception where the reference's does not."""
+        raised = list(AnswerStatus).index(AnswerStatus.RAISED)
+        ended = [one.codes[self.kept, Code.ENDED] == raised for one in (self.seen, self.right)]
+        return bool((ended[0] & ~ended[1]).any())
+
+    def _any_value(self) -> bool:
+        """Whether some call gave an output other than the right one."""
+        ended = self.seen.codes[:, Code.ENDED] == list(AnswerStatus).index(AnswerStatus.OK)
+        apart = ~self._close(self.right, self.seen, (Code.ENDED, Code.ERROR))
+        return any(ended[row] and apart[row] for row in self.kept)
+
+    @property
+    def _failing(self) -> set[int]:
+        return {i for i in self._places if self.seen.failing[i]}
+
+    def _matches(self, codes: Sequence[int]) -> dict[Names, float]:
+        part = (self.kept, codes, self._places)
+        return self._least(self.own.part(*part).matching(self.seen.part(*part), self.tolerance))
+
+    def _least(self, matching: Iterable[tuple[Names, float]]) -> dict[Names, float]:
+        """The distinct suspects that fit, with the least distance of their variants."""
+        found: dict[Names, float] = {}
+        for names, distance in matching:
+            found[names] = min(distance, found.get(names, distance))
+        return found
+
+    def _values_right(self) -> bool:
+        """Whether the values are the reference's: then no bug of values explains what failed."""
+        reference = Suspects.gather([((), self.right.of_values(self.rows))])
+        return bool(reference.matching(self.seen.of_values(self.rows), self.tolerance))
+
+    def _shown(self, names: Names) -> bool:
+        return any(self.evidence.key.book.by_key(name).shown_by_values for name in names)
+
+    def _pairs(self, seen: Signature) -> dict[Names, float]:
+        pairs = self.pairs().get(self.evidence.target.name)
+        if pairs is None:
+            return {}
+        places = {row: place for place, row in enumerate(value_rows(self.calls))}
+        kept = pairs.part([places[row] for row in self.rows], None, [])
+        return self._least(kept.matching(seen, self.tolerance))
+
+    def _where_wrong(self, seen: Signature) -> tuple[dict[Names, float], str]:
+        """Bugs that explain all that is wrong, though they would break more; and the cases."""
+        possible = self.own.only(self._not_contradicted())
+        due = self.right.of_values(self.rows)
+        calls = [self.calls[row] for row in self.rows]
+        fitting = possible.of_values(self.rows).matching_where_wrong(
+            seen, due, _branches(calls), self.tolerance
         )
-    if not found and _has_values(seen) and not _all_right(seen, right, rows, tolerance):
-        found = _matches(pairs().get(target), seen.of_values(rows), tolerance)
-        if not found and own is not None:
-            possible = own.only(_not_contradicted(evidence, own, judged))
-            values, due = possible.of_values(rows), right.of_values(rows)
-            branches = _branches([calls[row] for row in rows])
-            found = dict(
-                values.matching_where_wrong(seen.of_values(rows), due, branches, tolerance)
-            )
-            everywhere = False
-    if not found:
-        return None
-    valued = _has_values(seen)
-    return _word(evidence, suspects.values(), found, everywhere=everywhere, valued=valued)
+        names = dict.fromkeys(
+            self.evidence.case(call).name
+            for call in calls
+            if call.action is Action.FORWARD
+            and not judge_call(self.evidence, call, Group.OUTPUT).passed
+        )
+        listed = [name for name in names if name != "main"]
+        few = listed if len(listed) == len(names) and len(listed) <= LISTED else []
+        return dict(fitting), f" ({', '.join(few)})" if few else " "
 
+    def _not_contradicted(self) -> Array:
+        """Which suspects fail no check of a claim that the submission passed."""
+        course = self.evidence.course
+        cleared = [
+            place
+            for place, result in enumerate(self.judged)
+            if result.status is Status.PASSED
+            and (prop := course.property_of(result.id)) is not None
+            and prop.claim
+        ]
+        return np.asarray(~self.own.failing[:, cleared].any(axis=1))
 
-def _all_right(seen: Signature, right: Signature, rows: Sequence[int], tolerance: float) -> bool:
-    """Whether the values are the reference's: then no two bugs of values explain what failed."""
-    reference = Suspects.gather([((), right.of_values(rows))])
-    return bool(reference.matching(seen.of_values(rows), tolerance))
+    # ---- bugs that no value shows ------------------------------------------------------------
 
+    def _unexplained(self, found: Mapping[Names, float]) -> set[int]:
+        """The failed checks that none of some bugs fails."""
+        singles = {name for names in found for name in names}
+        rows = [row for row, names in enumerate(self.own.names) if set(names) <= singles]
+        explained = self.own.failing[rows].any(axis=0) if rows else np.zeros(0, dtype=bool)
+        values = {i for i, r in enumerate(self.judged) if self._of_values(r)}
+        return self._failing - set(np.flatnonzero(explained).tolist()) - values
 
-def _not_contradicted(
-    evidence: Evidence, suspects: Suspects, judged: Sequence[CheckResult]
-) -> Array:
-    """Which suspects fail no check of a claim that the submission passed."""
-    cleared = [
-        place
-        for place, result in enumerate(judged)
-        if result.status is Status.PASSED
-        and (prop := evidence.course.property_of(result.id)) is not None
-        and prop.claim
-    ]
-    return np.asarray(~suspects.failing[:, cleared].any(axis=1))
+    def _of_values(self, result: CheckResult) -> bool:
+        """Whether a check fails with the values: a bug that no value shows fails none of these."""
+        prop = self.evidence.course.property_of(result.id)
+        of_parts = prop is not None and (prop.of_parts or prop.by_values)
+        return result.kind in (Kind.SHAPE, Kind.NUMERIC, Kind.GRADIENT) or of_parts
+
+    def _silent(self, failing: Set[int]) -> list[list[str]]:
+        """Bugs that explain failed checks and change nothing else, those alike side by side.
+
+        A bug counts where it alone, or what cannot be told from it, explains some check.
+        """
+        rows = [
+            row
+            for row, names in enumerate(self.own.names)
+            if not self._shown(names) and self._changes_only_what_is_seen(row, failing)
+        ]
+        alike = self.own.first_alike
+        named: dict[str, list[str]] = {}
+        for place in sorted(failing):
+            fitting = [self.own.names[row][0] for row in rows if self.own.failing[row, place]]
+            behaviours = dict.fromkeys(alike[name] for name in fitting)
+            if len(behaviours) == 1:
+                named.setdefault(next(iter(behaviours)), list(dict.fromkeys(fitting)))
+        return list(named.values())
+
+    def _changes_only_what_is_seen(self, row: int, failing: Set[int]) -> bool:
+        own, right, seen = self.own.signature(row), self.right, self.seen
+        fails = set(np.flatnonzero(own.failing).tolist()) & set(self._places)
+        if not fails or not fails <= self._failing or not fails & failing:
+            return False
+        codes, kept = self._codes, self.kept
+        changed = (own.codes != right.codes)[np.ix_(kept, codes)]
+        agrees = (own.codes == seen.codes)[np.ix_(kept, codes)]
+        if (changed & ~agrees).any():
+            return False
+        sampled = [i for i in kept if seen.sampled[i]]
+        moved = ~self._close(own, right)[sampled]
+        return not (moved & ~self._close(own, seen)[sampled]).any()
+
+    def _close(self, one: Signature, other: Signature, codes: Sequence[int] = ()) -> Array:
+        """In which calls the values of two signatures are the same, and some codes."""
+        part = (list(range(len(self.calls))), list(codes), list[int]())
+        some = Suspects.gather([((), one.part(*part))])
+        same, _ = some.equal_calls(other.part(*part), self.tolerance)
+        return np.asarray(same[0])
+
+    # ---- words -------------------------------------------------------------------------------
+
+    def _word(
+        self,
+        found: Mapping[Names, float],
+        beside: Sequence[Sequence[str]] = (),
+        *,
+        where: str = "",
+    ) -> Diagnosis | None:
+        """Put the suspects that fit into words; those that cannot be told apart are one."""
+        book = self.evidence.key.book
+        groups = [[book.by_key(key) for key in names] for names in found]
+        by_values = any(bug.shown_by_values for group in groups for bug in group)
+        by_values &= self._any_value()
+        alike = count_behaviours([self.own], found)
+        if alike > (LISTED if by_values else 1):
+            return None
+        others = [book.by_key(some[0]) for some in beside]
+        bugs = [bug for group in groups for bug in group]
+        claim = Claim(
+            groups,
+            others,
+            by_values,
+            max(found.values()),
+            where,
+            everywhere=not self.aside.calls,
+            ended=all(self._ended(row) for row in self.rows),
+        )
+        return Diagnosis(
+            target=self.evidence.target.name,
+            bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
+            step=_first_step(self.evidence, groups[0]),
+            hint=bugs[0].hints[0],
+            evidence=claim.sentence(hidden=self.evidence.hidden),
+        )
+
+    def _ended(self, row: int) -> bool:
+        answer = self.evidence.answers[self.calls[row].id]
+        return answer.status is AnswerStatus.OK
 
 
 def _branches(calls: Sequence[Call]) -> list[Array]:
@@ -100,177 +321,45 @@ def _branches(calls: Sequence[Call]) -> list[Array]:
     return [mask for one in given for mask in (one, ~one)]
 
 
-def _is_unwritten(evidence: Evidence, calls: Sequence[Call]) -> bool:
+def _is_unwritten(evidence: Evidence) -> bool:
     """Whether the submission's own code says at each call that it is not written yet."""
-    errors = [evidence.answers[call.id].error for call in calls if call.id in evidence.answers]
-    return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)
+    found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
+    return all(e is not None and e.type == "NotImplementedError" and e.frames for e in found)
 
 
-def first_wrong_call(evidence: Evidence) -> Call | None:
-    """Return the smallest numeric case whose values alone are wrong, None where there is none."""
-    for call in evidence.numeric_calls(Action.FORWARD):
-        if judge_call(evidence, call, Group.OUTPUT).fault is Fault.VALUES:
-            return call
-    return None
-
-
-def located(evidence: Evidence, progress: StepsFound) -> Diagnosis:
-    """Put into words how far a run was right."""
-    return Diagnosis(
-        target=evidence.target.name,
-        bugs=(),
-        step=progress.wrong,
-        hint=f"Everything up to there is right: look at how `{progress.wrong}` is made.",
-        evidence=f"No known mistake fits. Step by step: {progress.sentence}.",
-    )
-
-
-def _matches(
-    suspects: Suspects | None, seen: Signature, tolerance: float
-) -> dict[tuple[str, ...], float]:
-    """The distinct suspects that fit, with the least distance of their variants."""
-    found: dict[tuple[str, ...], float] = {}
-    if suspects is not None:
-        for names, distance in suspects.matching(seen, tolerance):
-            found[names] = min(distance, found.get(names, distance))
-    return found
-
-
-@dataclass(frozen=True)
-class _Silent:
-    """A bug that no value shows."""
-
-    name: str
-    failing: frozenset[int]  # the checks that it fails
-    registered: tuple[int, ...]  # how many numbers its module registers, by call
-
-
-def _silent(evidence: Evidence, suspects: Suspects) -> list[_Silent]:
-    """Return the bugs of a target that no value shows, a row a variant that looks different."""
-    rows = [
-        _Silent(name, frozenset(np.flatnonzero(failing).tolist()), _registered(codes))
-        for (name,), failing, codes in zip(
-            suspects.names, suspects.failing, suspects.codes, strict=True
-        )
-        if not evidence.key.book.by_key(name).shown_by_values
-    ]
-    return list(dict.fromkeys(rows))
-
-
-def _registered(codes: Array) -> tuple[int, ...]:
-    return tuple(codes[:, Code.REGISTERED].tolist())
-
-
-def _two_silent(
-    evidence: Evidence,
-    suspects: Suspects,
-    seen: Signature,
-    right: Signature,
-    telling: Set[int],
-) -> dict[tuple[str, ...], float]:
-    """Two bugs that no value shows, which together fail exactly the checks that failed.
-
-    Of several such pairs those are kept that explain what is registered, where any does.
-    """
-    failing = frozenset(np.flatnonzero(seen.failing).tolist())
-    if failing & telling:
-        return {}
-    fitting = [
-        (one, two)
-        for one, two in combinations(_silent(evidence, suspects), 2)
-        if one.name != two.name
-        and one.failing | two.failing == failing
-        and failing not in (one.failing, two.failing)
-    ]
-    counts = _registered(seen.codes), _registered(right.codes)
-    explained = [pair for pair in fitting if _registers_both(*pair, *counts)]
-    return {(one.name, two.name): 0.0 for one, two in explained or fitting}
-
-
-def _registers_both(
-    one: _Silent, two: _Silent, seen: tuple[int, ...], right: tuple[int, ...]
+def known_by_values(
+    key: AnswerKey, target: str, calls: Sequence[Call], answers: Mapping[str, Answer]
 ) -> bool:
-    """Whether what is registered can be due to both: where one changes nothing, to the other."""
-    calls = zip(one.registered, two.registered, seen, right, strict=True)
-    return all(
-        came == (second if first == due else first)
-        for first, second, came, due in calls
-        if due in (first, second)
-    )
+    """Whether the values of some calls are those of a known bug."""
+    suspects = key.suspects.get(target)
+    if suspects is None:
+        return False
+    places = {call.id: place for place, call in enumerate(key.plan.of_target(target))}
+    seen = sign(calls, answers, key.plan.tensors, []).of_values(range(len(calls)))
+    return bool(suspects.of_values([places[c.id] for c in calls]).matching(seen, STRICT))
 
 
-def _value_checks(evidence: Evidence, judged: Sequence[CheckResult]) -> set[int]:
-    """The places of the checks of values: a bug that no value shows fails none of them."""
-    return {
-        place
-        for place, result in enumerate(judged)
-        if result.kind in (Kind.SHAPE, Kind.NUMERIC)
-        or ((prop := evidence.course.property_of(result.id)) is not None and prop.of_parts)
-    }
-
-
-def _one_and_silent(
+def checks_failed_by(
+    suspects: Mapping[str, Suspects],
     evidence: Evidence,
-    suspects: Suspects,
-    seen: Signature,
-    rows: Sequence[int],
-    tolerance: float,
-    telling: Set[int],
-) -> dict[tuple[str, ...], float]:
-    """A bug with the same values, and beside it one that no value shows."""
-    values = suspects.of_values(rows)
-    fitting = _matches(values, seen.of_values(rows), tolerance)
-    failing = set(np.flatnonzero(seen.failing).tolist())
-    found: dict[tuple[str, ...], float] = {}
-    for names, distance in fitting.items():
-        own = set(np.flatnonzero(suspects.failing[suspects.names.index(names)]).tolist())
-        shown = any(evidence.key.book.by_key(name).shown_by_values for name in names)
-        if not shown or not own & failing & telling:
-            continue
-        rest = failing - own
-        silent = dict.fromkeys(s.name for s in _silent(evidence, suspects) if s.failing == rest)
-        beside = list(silent) if rest else []
-        for name in beside if len(beside) <= LISTED else []:
-            found[(*names, name)] = distance
-        if not beside or len(beside) > LISTED:
-            found[names] = distance
-    return found
+    results: Sequence[CheckResult],
+    found: Diagnosis | None,
+) -> set[CheckId]:
+    """Return the checks of a target that the bugs of a diagnosis fail."""
+    own = suspects.get(evidence.target.name)
+    if own is None or found is None:
+        return set()
+    judged = [r.id for r in results if r.kind is not Kind.BUG]
+    rows = [
+        row
+        for row, names in enumerate(own.names)
+        if all(name.partition("/")[2] in found.bugs for name in names)
+    ]
+    failing: Array = own.failing[rows].max(axis=0, initial=0)
+    return {check for place, check in enumerate(judged) if failing[place]}
 
 
-def _in_float32(evidence: Evidence, results: Sequence[CheckResult]) -> bool:
-    """Whether a property tells that the code computes in float32."""
-    failed = [evidence.course.property_of(r.id) for r in results if r.status is Status.FAILED]
-    return any(prop is not None and prop.of_precision for prop in failed)
-
-
-def _has_values(seen: Signature) -> bool:
-    return bool((seen.values != 0).any())
-
-
-def _word(
-    evidence: Evidence,
-    suspects: Iterable[Suspects],
-    found: Mapping[tuple[str, ...], float],
-    *,
-    everywhere: bool,
-    valued: bool,
-) -> Diagnosis | None:
-    """Put the suspects that fit into words; those that cannot be told apart are one."""
-    bugs = [[evidence.key.book.by_key(key) for key in names] for names in found]
-    if count_behaviours(suspects, found) > (LISTED if valued else 1):
-        return None
-    return Diagnosis(
-        target=evidence.target.name,
-        bugs=tuple(dict.fromkeys(bug.id for group in bugs for bug in group)),
-        step=_first_step(evidence, bugs[0]),
-        hint=bugs[0][0].hints[0],
-        evidence=_evidence(
-            evidence, bugs, max(found.values()), everywhere=everywhere, valued=valued
-        ),
-    )
-
-
-def count_behaviours(suspects: Iterable[Suspects], groups: Iterable[tuple[str, ...]]) -> int:
+def count_behaviours(suspects: Iterable[Suspects], groups: Iterable[Names]) -> int:
     """Return how many of the groups differ, bugs that cannot be told apart being one."""
     same = {name: first for some in suspects for name, first in some.first_alike.items()}
     return len({tuple(sorted(same.get(name, name) for name in group)) for group in groups})
@@ -280,22 +369,3 @@ def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
     steps = evidence.target.step_names
     broken = [bug.step for bug in bugs if bug.step in steps]
     return min(broken, key=steps.index, default="")
-
-
-def _evidence(
-    evidence: Evidence,
-    groups: Sequence[Sequence[KnownBug]],
-    distance: float,
-    *,
-    everywhere: bool,
-    valued: bool,
-) -> str:
-    ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in groups)
-    what = "; or ".join(ways)
-    if not valued or not any(bug.shown_by_values for group in groups for bug in group):
-        return f"Your code behaves, on every case, like code in which {what}."
-    start = "Your output equals" if everywhere else "Where your output is wrong, it equals"
-    if evidence.hidden:
-        return f"{start} what comes out when {what}."
-    size = 10.0 ** ceil(log10(max(distance, _SHOWN)))
-    return f"{start}, to {size:.0e}, what comes out when {what}."

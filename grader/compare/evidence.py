@@ -57,10 +57,11 @@ class Evidence:
         """The outputs of the first ordinary case."""
         return self.key.plan.call(CallId.first(self.target.name))
 
-    def numeric_calls(self, action: Action) -> list[Call]:
-        """Return the calls of the numeric cases, smallest first."""
+    def numeric_calls(self, action: Action, group: str | None = None) -> list[Call]:
+        """Return the calls of the numeric cases, of one group or of all, smallest first."""
         target = self.target.name
-        sizes = {case.id: _volume(case) for case in self.key.plan.numeric_cases(target)}
+        cases = self.key.plan.numeric_cases(target)
+        sizes = {case.id: _volume(case) for case in cases if group in (None, case.group)}
         ids = {str(CallId(target, case, action)) for case in sizes}
         calls = [call for call in self.calls if call.id in ids]
         return sorted(calls, key=lambda call: sizes[call.case])

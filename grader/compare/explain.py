@@ -3,7 +3,7 @@
 import builtins
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from grader.compare.advice import (
@@ -14,7 +14,7 @@ from grader.compare.advice import (
 )
 from grader.compare.evidence import GRADIENT_STEP, Evidence, Fault, Judgement
 from grader.handin.read import nested_line
-from grader.records.answers import Answer, AnswerStatus, StudentError
+from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape
@@ -245,40 +245,51 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the module has {present or 'no parameters'}",
-        "name the layers as the stub's docstring does, and check their sizes",
+        "compare the sizes of your layers with those in the stub's docstring",
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,
         fault=Fault.UNBOUND,
     )
     if hiding := [found for found in answer.info.loose if found.what in _HOMES]:
-        what = hiding[0].what
-        # names are the submission's to choose, when it runs
-        holder = "an attribute" if evidence.hidden else f"`{clean(hiding[0].path, 80)}`"
-        things = "layers" if what == "module" else "parameters"
-        return replace(
-            outcome,
-            message=f"{holder} holds {things} in a plain list or dict, where torch does not see "
-            f"them, so no parameter fits {sought}",
-            detail="",
-            next_step=f"keep them in {_HOMES[what]}",
-        )
+        return _out_of_sight(evidence, hiding[0], sought, outcome)
     if layers := _without_bias(answer):
-        named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
-        verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
-        return replace(
-            outcome,
-            message="a layer has no bias, and it should"
-            if evidence.hidden
-            else f"{named} {verb}: nothing fits {sought}",
-            detail="",
-            next_step="give it one: torch makes it unless told otherwise",
-        )
+        return _lacking_bias(evidence, layers, sought, outcome)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         holder = "an attribute" if evidence.hidden else f"`{plain[0]}`"
         step = f"{outcome.next_step}; {holder} is a plain tensor: what is trained is nn.Parameter"
         return replace(outcome, next_step=step)
     return outcome
+
+
+def _out_of_sight(
+    evidence: Evidence, hiding: LooseThing, sought: str, outcome: Judgement
+) -> Judgement:
+    # names are the submission's to choose, when it runs
+    holder = "an attribute" if evidence.hidden else f"`{clean(hiding.path, 80)}`"
+    things = "layers" if hiding.what == "module" else "parameters"
+    return replace(
+        outcome,
+        message=f"{holder} holds {things} in a plain list or dict, where torch does not see "
+        f"them, so no parameter fits {sought}",
+        detail="",
+        next_step=f"keep them in {_HOMES[hiding.what]}",
+    )
+
+
+def _lacking_bias(
+    evidence: Evidence, layers: Sequence[str], sought: str, outcome: Judgement
+) -> Judgement:
+    named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
+    verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
+    return replace(
+        outcome,
+        message="a layer has no bias, and it should"
+        if evidence.hidden
+        else f"{named} {verb}: nothing fits {sought}",
+        detail="",
+        next_step="give it one: torch makes it unless told otherwise",
+    )
 
 
 def _code(evidence: Evidence, error: StudentError) -> str:

@@ -15,11 +15,11 @@ from grader.compare.evidence import (
 from grader.compare.explain import describe_student_error, explain_status
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, ReturnedValue
-from grader.records.calls import Call
+from grader.records.calls import PLAIN, Call
 from grader.records.results import Status
 from grader.records.text import clean, shown_shape
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
-from grader.worker.protocol import TargetKind
+from grader.worker.protocol import Action, TargetKind
 
 _SAID = {
     Fault.SHAPE: "has the wrong shape",
@@ -41,6 +41,19 @@ def judge_call(evidence: Evidence, call: Call, group: Group) -> Judgement:
     return evidence.judged[asked]
 
 
+def sound_calls(evidence: Evidence, action: Action) -> list[Call]:
+    """Return the calls on which a property is judged: without an option, or with right values.
+
+    What an option that is not heard makes wrong costs the option's points, and no property.
+    """
+    plan, calls = evidence.key.plan, []
+    for group in plan.groups(evidence.target.name):
+        forward = evidence.numeric_calls(Action.FORWARD, group)
+        if group == PLAIN or all(judge_call(evidence, c, Group.OUTPUT).passed for c in forward):
+            calls += evidence.numeric_calls(action, group)
+    return calls or [evidence.first_call]
+
+
 def _judge_both(evidence: Evidence, call: Call, group: Group) -> Judgement:
     outcome = _judge(evidence, call, group, evidence.answers[call.id], "float64")
     if not outcome.passed and call.id in evidence.answers32:
@@ -60,6 +73,8 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
     for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
         actual = answer.tensors.get(name)
         label = _label(evidence.target, name)
+        if actual is None and _is_of_missing_bias(call, name):
+            continue  # which costs the points of the case of biases
         if actual is None:
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, evidence.course.tolerances, free=call.free)
@@ -77,6 +92,12 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
         if matched.precision == "float32":
             precision = "float32"
     return Judgement(Status.PASSED, case=case, precision=precision)
+
+
+def _is_of_missing_bias(call: Call, tensor: str) -> bool:
+    """Whether a tensor is the gradient of a bias that is zero here, and that is not there."""
+    optional = {tensor_name(Group.GRADIENT, role.name) for role in call.roles if role.optional}
+    return tensor in optional
 
 
 def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Judgement:

@@ -1,7 +1,7 @@
 """Which calls are worth another try.
 
-In float32: code that insists on it raises in float64. With the rows of a fused layer in another
-order, which is the submission's own choice: only right values tell it.
+In float32: code that insists on it raises in float64. With the parameters in other roles, which
+no name tells: only right values do.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from grader.compare.arrays import match
 from grader.course.models import Tolerances
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Call
+from grader.records.calls import PLAIN, Call
+from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.worker.names import Group, compared
 from grader.worker.protocol import Action
@@ -27,13 +28,10 @@ def calls_to_retry(key: AnswerKey, answers: Mapping[str, Answer]) -> list[Call]:
     return [c for c in key.plan.calls if c.target in insisting and c.action in _ACTIONS]
 
 
-def calls_to_mix(
-    key: AnswerKey, answers: Mapping[str, Answer], tolerances: Tolerances
-) -> list[Call]:
-    """Return the numeric calls of the targets that have a fused layer and wrong values."""
-    fused = [c for c in key.plan.calls if c.id in answers and answers[c.id].info.mixes]
-    wrong = {call.target for call in fused if not agrees(call, key, answers, tolerances)}
-    return [call for call in fused if call.target in wrong]
+def plain_calls(key: AnswerKey, target: str) -> list[Call]:
+    """Return a target's numeric calls without an option."""
+    cases = [case.id for case in key.plan.numeric_cases(target) if case.group == PLAIN]
+    return [key.plan.call(CallId(target, case, Action.FORWARD)) for case in cases]
 
 
 def agrees(

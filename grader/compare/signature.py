@@ -6,7 +6,7 @@ of the values on fixed random directions: equal for equal values, and of no use 
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
+from grader.records.ids import is_main
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature
 from grader.worker.names import Group, compared, of_group, tensor_name
-from grader.worker.protocol import Action, Cause, TensorKey
+from grader.worker.protocol import Action, Cause, TargetKind, TensorKey
 
 _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
@@ -28,16 +29,15 @@ _STATUSES = list(AnswerStatus)
 
 def sign(
     calls: Sequence[Call],
-    answers: dict[str, Answer],
-    inputs: dict[str, Array],
+    answers: Mapping[str, Answer],
+    inputs: Mapping[str, Array],
     results: Iterable[CheckResult],
 ) -> Signature:
     """Return the signature of a target; `calls` and `results` are in the plan's order.
 
     `inputs` are the plan's tensors; what an answer sends back of them shows what was changed.
     """
-    silent = not any(answers[c.id].status is AnswerStatus.OK for c in calls)
-    codes = [_code(call, answers[call.id], inputs, silent=silent) for call in calls]
+    codes = [_code(call, answers[call.id], inputs) for call in calls]
     values = [_project(call, answers[call.id]) for call in calls]
     failing = [result.status not in (Status.PASSED, Status.SKIPPED) for result in results]
     return Signature(
@@ -48,30 +48,33 @@ def sign(
     )
 
 
-def _code(call: Call, answer: Answer, inputs: dict[str, Array], *, silent: bool) -> list[int]:
+def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
     if call.refused:  # its own check says enough: no parameters are filled in
         return [0] * len(Code)
     info = answer.info
     ended = _STATUSES.index(answer.status)
     if answer.error is not None:
-        # the text of an exception says something only where every call ends in one
-        text = re.sub(r"\d+|'[^']*'", "#", answer.error.message) if silent else ""
-        error = zlib.crc32(f"{answer.error.type}{text}".encode())
+        text = zlib.crc32(re.sub(r"'[^']*'", "#", answer.error.message).encode())
+        error = zlib.crc32(answer.error.type.encode())
     else:
-        error = zlib.crc32(repr(_form(answer)).encode())
+        text, error = 0, zlib.crc32(repr(_form(answer)).encode())
     if call.action is Action.DEVICE:
         mixed = answer.error is not None and answer.error.cause is Cause.DEVICE
-        ended, error = int(mixed), 0
+        ended, error, text = int(mixed), 0, 0
     if call.action is _TRAINED:
         error = 0
+    # a factory that no correct parts fit holds loose what they hold, which are not the reference's
+    unfit = call.kind is TargetKind.FACTORY and answer.status is not AnswerStatus.OK
     codes = {
         Code.ENDED: ended,
         Code.ERROR: error,
         Code.CHANGED: _changed(call, answer, inputs),
         Code.REGISTERED: -1 if info.registered is None else info.registered,
-        Code.LOOSE: len({one.what for one in info.loose}),
-        Code.UNTRAINED: len(info.untrained),
+        Code.LOOSE: 0 if unfit else len({one.what for one in info.loose}),
+        # a special case may leave a layer without a gradient, but not what it is fused with
+        Code.UNTRAINED: len(info.untrained) if is_main(call.case) else 0,
         Code.FORBIDDEN: int(bool(info.forbidden or info.modules)),
+        Code.TEXT: text,
     }
     return [codes[code] for code in Code]
 
@@ -92,7 +95,7 @@ def _valued(answer: Answer) -> list[str]:
     return sorted([*outputs, *gradients])
 
 
-def _changed(call: Call, answer: Answer, inputs: dict[str, Array]) -> int:
+def _changed(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> int:
     changed = 0
     for index, argument in enumerate(call.inputs):
         after = answer.tensors.get(tensor_name(Group.INPUT, index))

@@ -1,56 +1,175 @@
-"""How far a submission's run was right: the reference's named steps among its own tensors."""
+"""How far a submission's run was right: the reference's named steps among its own tensors.
 
-from collections.abc import Sequence
+What `grade check`, `hint`, `explain` and the pages say of steps is all computed here.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
 from grader.compare.evidence import Evidence
+from grader.compare.outcomes import judge_call
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
-from grader.worker.names import Group, of_group
+from grader.records.results import State
+from grader.worker.names import GIVEN, Group, of_group, operation_of
+from grader.worker.protocol import Action
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
 _RTOL32 = 1e-4
 _AXES = 4  # more axes than this are not reordered
+_RUNS = 2  # in which a step has to be right: in one it may be so by chance
 
 
 @dataclass(frozen=True)
 class StepsFound:
-    """The named steps up to the first that was not found."""
+    """What is known of each named step."""
 
-    right: tuple[str, ...]
-    wrong: str  # the first step that is not among the submission's tensors
+    states: Mapping[str, State]  # in the course's order
+
+    @property
+    def wrong(self) -> str:
+        """The first step that went wrong, "" where none is known."""
+        return next((name for name, state in self.states.items() if state is State.WRONG), "")
 
     @property
     def sentence(self) -> str:
         """`queries ✓ keys ✓ scores ✗`."""
-        return " ".join([*(f"{name} ✓" for name in self.right), f"{self.wrong} ✗"])
+        marks = {State.RIGHT: "✓", State.WRONG: "✗"}
+        return " ".join(f"{n} {marks[s]}" for n, s in self.states.items() if s in marks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every step before the wrong one is known to be right."""
+        before = list(self.states.values())[: list(self.states).index(self.wrong)]
+        return all(state is State.RIGHT for state in before)
 
 
-def find_progress(evidence: Evidence, call: Call, recorded: Answer) -> StepsFound | None:
-    """Return how far a run was right, None where nothing can be claimed.
+def calls_to_record(evidence: Evidence) -> list[Call]:
+    """Return the calls in which steps are looked for: one that fails, and one more like it."""
+    calls = evidence.numeric_calls(Action.FORWARD)
+    calls.sort(key=lambda call: (evidence.case(call).group, not evidence.case(call).main))
+    wrong = [c for c in calls if not judge_call(evidence, c, Group.OUTPUT).passed]
+    first = next(iter([*wrong, *calls]), None)
+    if first is None:
+        return []
+    group = evidence.case(first).group
+    others = [c for c in [*wrong, *calls] if c is not first and evidence.case(c).group == group]
+    return [first, *others[: _RUNS - 1]]
 
-    A step that was not found is excused where a later level of steps was: it was done in
-    another way. Nothing is claimed where no step was found, or where all were.
+
+def find_steps(
+    evidence: Evidence, recorded: Mapping[str, Answer], told: str = ""
+) -> StepsFound | None:
+    """Return what is known of each step; None where there are none, or nothing ran.
+
+    `recorded` are answers by call, and `told` is the step that a diagnosis names.
     """
-    if recorded.status is not AnswerStatus.OK:
+    calls = [call for call in evidence.calls if call.id in recorded]
+    runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
+    names = [
+        n for n in evidence.target.step_names if calls and n in evidence.key.steps(calls[0].id)
+    ]
+    if not names or len(runs) < len(calls):
         return None
-    seen = list(of_group(recorded.tensors, Group.SEEN).values())
-    steps = evidence.key.steps(call.id)
-    levels = [[name for name in level if name in steps] for level in evidence.target.step_levels]
-    found = [[occurs(steps[name], seen) for name in level] for level in levels]
-    reached = max((i for i, level in enumerate(found) if any(level)), default=-1)
-    if reached < 0:
+    if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
+        return StepsFound(dict.fromkeys(names, State.RIGHT))
+    marks = [_Run(evidence, call, recorded[call.id]).marks() for call in runs]
+    found = {n: _both([one[n] for one in marks]) for n in names}
+    stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
+    return StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
+
+
+def _both(marks: Sequence[bool | None]) -> bool | None:
+    """Whether a step is right in every run; None where one cannot tell."""
+    return None if None in marks else all(marks)
+
+
+def _states(
+    levels: Sequence[Sequence[str]], found: Mapping[str, bool | None], told: str, *, stopped: bool
+) -> dict[str, State]:
+    rows = [[name for name in level if name in found] for level in levels]
+    told_at = next((i for i, row in enumerate(rows) if told in row), len(rows))
+    reached = max(
+        (i for i, row in enumerate(rows[:told_at]) if any(found[name] for name in row)), default=-1
+    )
+    states: dict[str, State] = {}
+    broken = False
+    for index, row in enumerate(rows):
+        for name in row:
+            if name == told:
+                states[name] = State.WRONG
+            elif broken or index > told_at:
+                states[name] = State.NOT_REACHED if stopped else State.OPEN
+            elif found[name]:
+                states[name] = State.RIGHT
+            elif found[name] is None or index < reached or told_at < len(rows):
+                states[name] = State.OPEN
+            else:
+                states[name] = State.NOT_REACHED if stopped else State.WRONG
+        broken = broken or State.WRONG in (states[name] for name in row)
+    return states
+
+
+class _Run:
+    """One recorded run beside the reference's steps."""
+
+    def __init__(self, evidence: Evidence, call: Call, recorded: Answer) -> None:
+        seen = of_group(recorded.tensors, Group.SEEN)
+        self._evidence, self._call = evidence, call
+        self._given = [array for n, array in seen.items() if operation_of(n) == GIVEN]
+        self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
+        self._expected = evidence.key.steps(call.id)
+
+    def marks(self) -> dict[str, bool | None]:
+        """Say of each step whether it was made, in order; None where its values prove nothing."""
+        marks: dict[str, bool | None] = {}
+        before = list(self._given)
+        start = 0
+        for level in self._evidence.target.step_levels:
+            places = []
+            for name in level:
+                if name not in self._expected:
+                    continue
+                wanted = self._expected[name]
+                place = self._place(wanted, before, start)
+                marks[name] = self._mark(name, wanted, place, before)
+                places += [place] if marks[name] and place is not None else []
+                before.append(wanted)
+            start = max(places, default=start - 1) + 1
+        return marks
+
+    def _mark(
+        self, name: str, wanted: Array, place: int | None, before: Sequence[Array]
+    ) -> bool | None:
+        if name in self._evidence.target.outputs:  # it is what was returned
+            return judge_call(self._evidence, self._call, Group.OUTPUT).passed
+        if any(same_values(wanted, array) for array in before):
+            return None  # an input, or a step that is there already
+        return place is not None
+
+    def _place(self, wanted: Array, before: Sequence[Array], start: int) -> int | None:
+        """Where a step's tensor first comes after those of the steps that it is made from.
+
+        A step that only rearranges what came before it has to be there as it is: its values in
+        another order prove nothing.
+        """
+        moved = any(_rearranged(wanted, array) for array in before)
+        for place, array in enumerate(self._made[start:], start):
+            if same_values(wanted, array) or (not moved and occurs(wanted, [array])):
+                return place
         return None
-    right: list[str] = []
-    for index, (names, marks) in enumerate(zip(levels, found, strict=True)):
-        right += [name for name, mark in zip(names, marks, strict=True) if mark]
-        missing = [name for name, mark in zip(names, marks, strict=True) if not mark]
-        if missing and index >= reached:
-            return StepsFound(tuple(right), missing[0])
-    return None
+
+
+def _rearranged(one: Array, other: Array) -> bool:
+    return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
+
+
+def same_values(expected: Array, values: Array) -> bool:
+    """Whether two tensors have one shape and the same values, each at its place."""
+    return expected.shape == values.shape and occurs(expected.ravel(), [values.ravel()])
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is

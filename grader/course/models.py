@@ -27,7 +27,7 @@ from grader.course.expressions import (
 )
 from grader.course.record import Argument, Dim, Literal_, Record, Tensor, error_at
 from grader.course.traps import Trap
-from grader.records.ids import MAIN, CheckId, Kind
+from grader.records.ids import BIASES, MAIN, CheckId, Kind
 from grader.worker.protocol import Earlier, TargetKind
 
 _FILE = re.compile(r"^([a-z]+\d+)_([a-z0-9_]+)\.py$")
@@ -94,6 +94,11 @@ class Case(Record):
         """The name in small letters and hyphens, with which the ids of its calls begin."""
         return "-".join("".join(c if c.isalnum() else " " for c in self.name.lower()).split())
 
+    @property
+    def group(self) -> str:
+        """The options and arguments that it gives, "" where it gives none."""
+        return "-".join([*self.options, *self.constructor])
+
 
 class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
@@ -101,7 +106,6 @@ class Property(Record):
     by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
     of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
     claim: ClassVar[bool] = False  # is about all calls alike: a bug of one branch's values fails it
-    of_precision: ClassVar[bool] = False  # tells that the code computes in float32
     shrinkable: ClassVar[bool] = False  # a smaller input may be looked for that breaks it
     for_a_person: ClassVar[bool] = False  # where it fails, an instructor should have a look
 
@@ -114,8 +118,10 @@ class Property(Record):
     @field_validator("id")
     @classmethod
     def _is_one_part_of_ids(cls, given: str) -> str:
-        if not re.fullmatch(r"[a-z0-9-]*", given) or given == MAIN:
-            raise ValueError(f"'{given}' is no id: small letters, digits and hyphens, not '{MAIN}'")
+        if not re.fullmatch(r"[a-z0-9-]*", given) or given in (MAIN, BIASES):
+            raise ValueError(
+                f"'{given}' is no id: small letters, digits and hyphens, not '{MAIN}' or '{BIASES}'"
+            )
         return given
 
     @property
@@ -143,13 +149,24 @@ def literals_of(model: type[BaseModel]) -> tuple[str, ...]:
 
 
 class Points(Record):
-    """Points of a target by kind of check; property and bug points are shared out evenly."""
+    """Points of a target by kind of check; property and bug points are shared out evenly.
+
+    Points for shapes, values and gradients are shared among groups of cases: those without an
+    option, and those of each option.
+    """
 
     shape: float = Field(default=0, ge=0, description="for the right types and shapes")
     numeric: float = Field(default=0, ge=0, description="for the right values")
     gradient: float = Field(default=0, ge=0, description="for the right gradients")
     property: float = Field(default=0, ge=0, description="for all properties together")
     bug: float = Field(default=0, ge=0, description="for all known bugs together")
+    plain: float = Field(
+        default=0.7,
+        gt=0,
+        le=1,
+        description="the share of shape, numeric and gradient points that the cases without an "
+        "option have; each option has as much of the rest",
+    )
 
     @cached_property
     def total(self) -> float:
@@ -333,7 +350,8 @@ class Course(Record):
         for i, exercise in enumerate(self.exercises):
             for j, target in enumerate(exercise.targets):
                 ids = [p.name for p in self.properties(exercise, target)]
-                taken = {MAIN: "the drawn main cases", **{i: f"the property '{i}'" for i in ids}}
+                taken = {MAIN: "the drawn main cases", BIASES: "the case of biases"}
+                taken |= {i: f"the property '{i}'" for i in ids}
                 for k, case in enumerate(target.cases):
                     named = f"the case '{case.name}'"
                     if other := taken.get(case.slug):

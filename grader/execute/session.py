@@ -43,7 +43,6 @@ class Job:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
-    mixing: int = 0  # the order in which the rows of fused layers lie
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
@@ -73,7 +72,6 @@ class Job:
             self.earlier,
             self.own_earlier,
             self.forbids,
-            self.mixing,
             dtype,
             message_characters=limits.message_kib * 1024 // 4,  # of up to 4 bytes
             answer_bytes=int(limits.answer_mib * 2**20 * 0.9),
@@ -267,6 +265,9 @@ def _heard(answer: Answer, call: Call, job: Job) -> Answer:
         roles = {(role.name, role.shape) for role in call.roles}
         if not {(one.name, tuple(one.shape)) for one in answer.info.sought} <= roles:
             raise Violation("parameters sought that nobody asked for")
+    played = {role for one in answer.info.bound for role in one.roles}
+    if not played <= {role.name for role in call.roles}:
+        raise Violation("roles that nobody asked for")
     if answer.error is None:
         return answer
     frames = [f for f in answer.error.frames if 0 < f.line <= job.lines.get(f.label, 0)]

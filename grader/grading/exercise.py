@@ -2,22 +2,27 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from grader.checks.deviations import Deviation, find_deviations, look_aside, options_to_try, tell
 from grader.checks.judge import check_target, list_checks, name_causes, point_to_hint
-from grader.compare.diagnosis import diagnose, first_wrong_call, located
+from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import note_uncompared
-from grader.compare.steps import find_progress
+from grader.compare.steps import calls_to_record, find_steps
+from grader.compare.wording import first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, SharedChild, Units
+from grader.grading.arrangements import shown_guesses
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
+from grader.handin.syntax import names_used
 from grader.records.calls import PUBLIC
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
@@ -25,6 +30,8 @@ from grader.records.signatures import Suspects
 from grader.records.text import clean
 from grader.worker.loading import STANDIN_LABEL
 from grader.worker.protocol import Earlier
+
+_BAD = (Status.FAILED, Status.TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class Run:
 
     result: ExerciseResult
     evidence: Mapping[str, Evidence] = field(default_factory=dict)  # by target
-    jobs: Mapping[Earlier, Job] = field(default_factory=dict)  # by what earlier exercises are
+    rounds: Rounds | None = None
 
 
 @np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
@@ -78,31 +85,42 @@ def run_exercise(
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
-    forbidden = find_forbidden(source, exercise.forbids, [t.name for t in exercise.targets])
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
     rounds = Rounds(folder.course, key, warm, jobs)
     rounds.run(kept)
-    answers = rounds.answers
-    evidence = {}
-    for target in exercise.targets:
-        greeting = rounds.firsts[target.earlier].greeting
-        evidence[target.name] = Evidence(
-            folder.course,
-            exercise,
-            target,
-            key,
-            source,
-            answers,
-            rounds.answers32,
-            greeting,
-            forbidden,
-        )
+    evidence = _evidence_of(exercise, source, rounds)
     judged = [_judge(evidence[t.name], rounds, pairs, quick=quick) for t in exercise.targets]
     hidden = key.plan.split != PUBLIC
     shown = "" if hidden else rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
-    checks = name_causes(found, lambda name: exercise.target(name).uses)
-    return Run(_sum_up(exercise, source, checks, judged, shown), evidence, jobs)
+    checks = name_causes(found, partial(_used_by, exercise, source))
+    return Run(_sum_up(exercise, source, checks, judged, shown), evidence, rounds)
+
+
+def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str, Evidence]:
+    """Return what the checks of each target look at."""
+    forbidden = find_forbidden(source, exercise.forbids, [t.name for t in exercise.targets])
+    answers = rounds.answers
+    return {
+        target.name: Evidence(
+            rounds.course,
+            exercise,
+            target,
+            rounds.key,
+            source,
+            answers,
+            rounds.answers32,
+            rounds.firsts[target.earlier].greeting,
+            forbidden,
+        )
+        for target in exercise.targets
+    }
+
+
+def _used_by(exercise: Exercise, source: Source, target: str) -> list[str]:
+    """Return the targets that one may use and that its text does name."""
+    read = names_used([text for _, text in source.units], target)
+    return [other for other in exercise.target(target).uses if other in read]
 
 
 @dataclass(frozen=True)
@@ -127,20 +145,71 @@ def _judge(
 
         job = rounds.jobs[evidence.target.earlier]
         results = [shrunk(evidence, r, rounds.warm, job) for r in results]
-    found = diagnose(evidence, results, evidence.key.suspects, pairs)
-    checks = point_to_hint(results) if found else results
-    found = found or _locate(evidence, results, rounds)
-    return _Judged(checks, found, note_uncompared(evidence))
+    found, deviations = _diagnose(evidence, results, rounds, pairs)
+    results = tell(evidence, deviations, results)
+    checks = point_to_hint(results) if found and found.bugs else results
+    return _Judged(checks, found, [*note_uncompared(evidence), *_note_guesses(evidence)])
+
+
+def _note_guesses(evidence: Evidence) -> list[str]:
+    """Say which layer was taken for which part, where several are alike and no name tells."""
+    call = evidence.first_call
+    guesses = shown_guesses(call, evidence.answers[call.id].info.bound)
+    if not guesses:
+        return []
+    listed = ", ".join(f"`{clean(own, 60)}` as `{part}`" for own, part in guesses.items())
+    what = "no name tells which layer is which; taken is the order that fits best"
+    return [f"`{call.target}`: {what}{'' if evidence.hidden else f': {listed}'}"]
+
+
+def _diagnose(
+    evidence: Evidence,
+    results: Sequence[CheckResult],
+    rounds: Rounds,
+    pairs: Callable[[], Mapping[str, Suspects]],
+) -> tuple[Diagnosis | None, Sequence[Deviation]]:
+    """Return what is known of a target's mistakes, and the deviations that are told with it."""
+    suspects = evidence.key.suspects
+    if all(r.status is Status.PASSED for r in results):
+        return None, ()
+    known = diagnose(evidence, results, suspects, pairs, whole=True)
+    covered = checks_failed_by(suspects, evidence, results, known)
+    failed = {r.id for r in results if r.status in _BAD}
+    wrong = any(c.kind is Kind.NUMERIC and not c.name for c in failed)
+    if known and wrong and {c for c in failed if c.kind is not Kind.BUG} <= covered:
+        return known, ()  # it explains all there is
+    tried = rounds.try_options(evidence.first_call, options_to_try(evidence, results))
+    deviations = find_deviations(evidence, results, tried)
+    aside = look_aside(evidence, deviations, results)
+    told = tuple(deviation.sentence for deviation in deviations)
+    if deviations and all(_is_told(r, aside) for r in results):
+        right = Diagnosis(evidence.target.name, (), "", "", "Right values.", told)
+        return (replace(right, bugs=known.bugs, hint=known.hint) if known else right), deviations
+    if known:
+        beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
+        return replace(known, deviations=tuple(d.sentence for d in beside)), beside
+    found = diagnose(evidence, results, suspects, pairs, aside)
+    if found:
+        return replace(found, deviations=told), deviations
+    if located := _locate(evidence, results, rounds):
+        return replace(located, deviations=told), deviations
+    if not deviations:
+        return None, ()
+    return Diagnosis(evidence.target.name, (), "", "", "", told), deviations
+
+
+def _is_told(result: CheckResult, aside: Aside) -> bool:
+    """Whether a check fails for nothing but deviations, if it fails."""
+    return result.status not in _BAD or result.id in aside.checks
 
 
 def _locate(evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds) -> Diagnosis | None:
     """For what no known bug explains: find the first step that went wrong."""
-    call = first_wrong_call(evidence)
     numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
-    if call is None or not numeric or not evidence.target.steps:
+    if first_wrong_call(evidence) is None or not numeric or not evidence.target.steps:
         return None
-    progress = find_progress(evidence, call, rounds.record(call))
-    return located(evidence, progress) if progress else None
+    found = find_steps(evidence, rounds.record(calls_to_record(evidence)))
+    return located(evidence, found) if found else None
 
 
 def job_kinds(key: AnswerKey) -> list[Earlier]:

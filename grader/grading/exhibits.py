@@ -11,7 +11,7 @@ from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.grading.trace import Made, Trace, trace_target
 from grader.records.calls import PUBLIC, Array
-from grader.records.results import Diagnosis
+from grader.records.results import State
 from grader.worker.protocol import TargetKind
 
 _MOST = 24  # rows or columns of a picture; what is larger is cut
@@ -59,34 +59,25 @@ def exhibits_of(
     for target in exercise.targets:
         if targets is not None and target.name not in targets:
             continue
-        trace = trace_target(engine, target, run)
+        trace = trace_target(target, run)
         if trace is None or target.kind is TargetKind.FACTORY:
             continue  # a factory's values are its own, drawn at construction
         if trace.trouble and all(made.given for made in trace.made):
             continue  # it ended before it made anything: there is nothing to compare
-        found = [d for d in run.result.diagnoses if d.target == target.name]
-        exhibits.append(_exhibit(target, trace, found))
+        exhibits.append(_exhibit(target, trace))
     return tuple(exhibits)
 
 
-def _exhibit(target: Target, trace: Trace, found: Sequence[Diagnosis]) -> Exhibit:
+def _exhibit(target: Target, trace: Trace) -> Exhibit:
     sizes = ", ".join(f"{name}={size}" for name, size in trace.case.dims.items())
     passed = _all_close(trace)
-    wrong = "" if passed else _first_wrong(trace, found)
-    panels = _output_panels(trace) + _step_panels(trace, wrong)
+    panels = _output_panels(trace) + _step_panels(trace, trace.wrong)
     return Exhibit(
         target.name,
         f"{trace.case.name} ({sizes})",
         tuple(panels),
-        _drawing(target, trace, wrong, passed=passed) if trace.steps else None,
+        _drawing(target, trace, passed=passed) if trace.steps else None,
     )
-
-
-def _first_wrong(trace: Trace, found: Sequence[Diagnosis]) -> str:
-    """The diagnosed step, unless the run made it rightly before it went astray."""
-    made = {step.name for step in trace.steps if step.found}
-    told = next((d.step for d in found if d.step), "")
-    return told if told and told not in made else trace.wrong
 
 
 def _all_close(trace: Trace) -> bool:
@@ -155,11 +146,8 @@ def _cut(values: Array) -> Array:
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)
 
 
-def _drawing(target: Target, trace: Trace, wrong: str, *, passed: bool) -> Drawing:
+def _drawing(target: Target, trace: Trace, *, passed: bool) -> Drawing:
     names = {name for level in trace.levels for name in level}
-    right = names if passed else {step.name for step in trace.steps if step.found}
-    place = next((i for i, level in enumerate(trace.levels) if wrong in level), len(trace.levels))
-    for level in trace.levels[place + 1 :]:  # after the first wrong step nothing is claimed
-        right -= set(level)
+    right = names if passed else {s.name for s in trace.steps if s.state is State.RIGHT}
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
-    return Drawing(inputs, trace.levels, frozenset(right), wrong)
+    return Drawing(inputs, trace.levels, frozenset(right), "" if passed else trace.wrong)

@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from grader.compare.evidence import NOT_THERE, Evidence, Fault
+from grader.compare.evidence import NOT_THERE, Fault
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import occurs
+from grader.compare.steps import StepsFound, calls_to_record, find_steps, same_values
 from grader.course.models import Exercise, Target
-from grader.execute.session import collect
-from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.key import AnswerKey
+from grader.records.results import State
 from grader.worker.names import GIVEN, Group, of_group, operation_of
-from grader.worker.protocol import Action
 
 # faults for which a run has no values to lay beside the expected ones
 _STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
@@ -43,7 +41,7 @@ class Step:
 
     name: str
     values: Array  # as expected
-    found: bool  # among the tensors of the submission's run
+    state: State
     here: bool  # a tensor of this shape is there at all
 
 
@@ -67,29 +65,28 @@ class Trace:
 
     @property
     def wrong(self) -> str:
-        """The first step that was not found, "" where all were or a later one was."""
-        last = max((i for i, step in enumerate(self.steps) if step.found), default=-1)
-        return next((step.name for step in self.steps[last + 1 :]), "")
+        """The first step that went wrong, "" where none is known."""
+        return next((step.name for step in self.steps if step.state is State.WRONG), "")
 
 
 @np.errstate(all="ignore")  # as in grading
-def trace_target(engine: Engine, target: Target, run: Run) -> Trace | None:
+def trace_target(target: Target, run: Run) -> Trace | None:
     """Run a target once more and record it; None where it has no case that can be shown."""
     evidence = run.evidence.get(target.name)
-    call = _telling_call(evidence) if evidence and evidence.source.units else None
-    if evidence is None or call is None:
+    calls = calls_to_record(evidence) if evidence and evidence.source.units else []
+    if evidence is None or run.rounds is None or not calls:
         return None
-    key = evidence.key
-    record = replace(call, action=Action.RECORD, watch=False)
-    limits = engine.folder.course.limits
-    job = run.jobs[call.earlier]
-    recorded = collect(engine.warm, job, [record], key.payload, limits).answers[call.id]
+    call, key = calls[0], evidence.key
+    answers = run.rounds.record(calls)
+    recorded = answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
+    told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
+    found = find_steps(evidence, answers, told)
     return Trace(
         target=target.name,
         case=evidence.case(call),
-        steps=_steps(target, key, call, recorded),
+        steps=_steps(target, key.steps(call.id), found, recorded),
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(key, call, recorded),
         products=_products(evidence.exercise),
@@ -99,49 +96,22 @@ def trace_target(engine: Engine, target: Target, run: Run) -> Trace | None:
     )
 
 
-def _telling_call(evidence: Evidence) -> Call | None:
-    """A case that fails, an ordinary one before special ones; else an ordinary one."""
-    calls = evidence.numeric_calls(Action.FORWARD)
-    calls.sort(key=lambda call: not evidence.case(call).main)
-    answered = [call for call in calls if call.id in evidence.answers]
-    wrong = [c for c in answered if not judge_call(evidence, c, Group.OUTPUT).passed]
-    return next(iter([*wrong, *answered]), None)
-
-
-def _steps(target: Target, key: AnswerKey, call: Call, recorded: Answer) -> tuple[Step, ...]:
-    """The steps, looked for among what was made.
-
-    A step that only rearranges what came before it, or is an input, has to be there as it is: its
-    values in another order prove nothing.
-    """
+def _steps(
+    target: Target, expected: Mapping[str, Array], found: StepsFound | None, recorded: Answer
+) -> tuple[Step, ...]:
     seen = of_group(recorded.tensors, Group.SEEN)
-    made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
-    before = [array for name, array in seen.items() if operation_of(name) == GIVEN]
-    expected = key.steps(call.id)
-    exact = {}
-    for name in target.step_names:
-        if name in expected:
-            exact[name] = any(_rearranged(expected[name], array) for array in before)
-            before.append(expected[name])
+    shapes = {array.shape for name, array in seen.items() if operation_of(name) != GIVEN}
+    states = found.states if found else {}
     return tuple(
         Step(
             name,
             expected[name],
-            any(_same(expected[name], array) for array in seen.values())
-            or (not exact[name] and occurs(expected[name], made)),
-            any(array.shape == expected[name].shape for array in made),
+            states.get(name, State.NOT_REACHED),
+            expected[name].shape in shapes,
         )
         for name in target.step_names
         if name in expected
     )
-
-
-def _rearranged(one: Array, other: Array) -> bool:
-    return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
-
-
-def _same(expected: Array, values: Array) -> bool:
-    return expected.shape == values.shape and occurs(expected.ravel(), [values.ravel()])
 
 
 def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
@@ -152,7 +122,7 @@ def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
         if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
-        held = tuple(n for n, expected in steps.items() if _same(expected, values))
+        held = tuple(n for n, expected in steps.items() if same_values(expected, values))
         made.append(Made(operation, operation == GIVEN, values, held))
     return tuple(made)
 

@@ -19,7 +19,7 @@ from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
 from grader.key.reference import Reference, make_answer
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import PUBLIC, Call
+from grader.records.calls import PLAIN, PUBLIC, Call
 from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Signature, Suspects
@@ -261,7 +261,7 @@ def _prove(
     """Where the mutant is farthest from the reference: values, gradients, or else a check."""
     tolerances = folder.course.tolerances
     for group, actions in _VALUES:
-        best: tuple[float, float, str] = (0.0, 0.0, "")
+        best = _Farthest()
         for call in key.plan.of_target(bug.target):
             if call.action not in actions or call.free:
                 continue
@@ -274,9 +274,11 @@ def _prove(
                 _apart(actual, expected, group, tolerance)
                 for tolerance in (tolerances.float32, tolerances.float64)
             ]
-            best = max(best, (apart[0], apart[1], call.id))
-        if best[1] > 1 and best[0] > 1:
-            return ValueProof(best[2], group), (best[1], best[0])
+            plain = key.plan.case(bug.target, call.case).group == PLAIN
+            shown = min(apart) > 1
+            best = max(best, _Farthest(shown and plain, apart[0], apart[1], call.id))
+        if min(best.in_float32, best.in_float64) > 1:
+            return ValueProof(best.call, group), (best.in_float64, best.in_float32)
     failed = [
         r.id
         for r in found.results[bug.target]
@@ -284,6 +286,16 @@ def _prove(
     ]
     properties = [check for check in failed if check.kind is Kind.PROPERTY]
     return CheckProof((properties or failed)[0]) if failed else None, None
+
+
+@dataclass(frozen=True, order=True)
+class _Farthest:
+    """The call that shows a bug best: one without an option, where there is one that shows it."""
+
+    plain: bool = False
+    in_float32: float = 0.0  # tolerances
+    in_float64: float = 0.0
+    call: str = ""
 
 
 def _apart(actual: Answer, expected: Answer, group: Group, tolerance: Tolerance) -> float:

@@ -1,7 +1,7 @@
 """Draws the cases of a target and makes calls of them; what every kind of property plans with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -17,8 +17,8 @@ from grader.course.expressions import (
 )
 from grader.course.models import Case, Course, Exercise, Target
 from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
-from grader.records.calls import Array, Call, DrawnCase, Plan
-from grader.records.ids import MAIN, CallId, TensorId
+from grader.records.calls import PLAIN, Array, Call, DrawnCase, Plan
+from grader.records.ids import BIASES, MAIN, CallId, TensorId
 from grader.worker.protocol import (
     Action,
     Argument,
@@ -48,6 +48,7 @@ class TargetPlanner:
     secret: bytes
     describe: Describe
     draw: Callable[[tuple[int, ...], int], Array] = draw_normal
+    biases: set[str] = field(default_factory=set)  # that the module has whatever the options
 
     # ---- cases ------------------------------------------------------------------------------
 
@@ -79,6 +80,7 @@ class TargetPlanner:
                 options={name: literal(v).value(dims) for name, v in case.options.items()},
                 numeric=numeric,
                 gradient=case.gradient and numeric,
+                group=case.group if numeric else PLAIN,
             )
             self.plan.cases.append(drawn)
             cases.append(drawn)
@@ -151,11 +153,8 @@ class TargetPlanner:
             self.argument(drawn, case, key, parse_argument(str(value)), dims)
             for key, value in merged.items()
         )
-        options = dict(drawn.options)
-        roles: Sequence[Role] = ()
         filled = self.target.kind is TargetKind.MODULE or earlier is not None
-        if filled and not more.get("refused"):
-            roles = self.describe(self.target, construct, options, self.plan.tensors)
+        roles = () if more.get("refused") or not filled else self._roles(drawn, case, construct)
         return Call(
             id=str(CallId(self.target.name, what, part)),
             target=self.target.name,
@@ -163,10 +162,10 @@ class TargetPlanner:
             case=drawn.id,
             action=action,
             construct=construct,
-            options=options,
+            options=dict(drawn.options),
             inputs=self.inputs(drawn, case),
             outputs=list(self.target.outputs),
-            roles=tuple(roles),
+            roles=roles,
             parameters={
                 r.name: self.tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
             },
@@ -174,8 +173,26 @@ class TargetPlanner:
             **more,
         )
 
+    def _roles(
+        self, drawn: DrawnCase, case: Case, construct: Sequence[Argument]
+    ) -> tuple[Role, ...]:
+        """Return the parameters of the reference, and which of them are biases that are zero here.
+
+        Those are zero that a module has whatever the options, but for one case of their own: a
+        layer without its bias has the same values, and loses the points of that case.
+        """
+        roles = self.describe(self.target, construct, dict(drawn.options), self.plan.tensors)
+        if self.target.kind is not TargetKind.MODULE:
+            return tuple(roles)
+        if drawn.main and not self.biases:
+            self.biases |= {role.name for role in roles if role.name.endswith(".bias")}
+        zero = self.biases - set(case.values) if drawn.group != BIASES else set()
+        return tuple(replace(role, optional=role.name in zero) for role in roles)
+
     def _parameter(self, drawn: DrawnCase, role: Role) -> Array:
         """Draw a parameter so that activations keep about unit variance."""
+        if role.optional:
+            return np.zeros(role.shape)
         values = draw_normal(role.shape, self.seed(drawn, role.name))
         if role.kind is RoleKind.LINEAR:
             return values / sqrt(role.shape[-1])
@@ -192,6 +209,14 @@ class TargetPlanner:
         self.add(self.call(drawn, case, drawn.id, forward, part=forward, watch=watch))
         if drawn.gradient and self.target.points.gradient:
             self._add_gradient(drawn, case)
+
+    def add_biases(self) -> None:
+        """Add the numeric case in which the biases that are always there are not zero."""
+        if self.biases:
+            name = "with biases that are not zero"
+            drawn = replace(self.main, slug=BIASES, name=name, group=BIASES)
+            self.plan.cases.append(drawn)
+            self.add_numeric(drawn, Case(name=name))
 
     def _add_gradient(self, drawn: DrawnCase, case: Case) -> None:
         cotangents = []

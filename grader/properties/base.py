@@ -37,6 +37,13 @@ class Kind(Property):
         equivariant as well.
         """
 
+    def deviation(self, evidence: Evidence) -> str:
+        """Say in a few words why it fails on a submission, where that touches nothing else.
+
+        "" where its own sentence says it best.
+        """
+        return ""
+
 
 def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:
     """Return a target's properties, of which each is of some kind."""

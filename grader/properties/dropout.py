@@ -50,52 +50,56 @@ class Dropout(Kind):
         call = planner.call(drawn, self.case, self.name, train, earlier=earlier, repeats=self.masks)
         planner.add(call)
 
+    def deviation(self, evidence: Evidence) -> str:
+        """Dropout that nobody asked for."""
+        call = evidence.call_of(self.name)
+        answer = answers_of(evidence, [call])[call.id]
+        still = all(
+            float(np.nan_to_num(second).max(initial=0.0)) < STILL
+            for second in of_group(evidence.key.answers[call.id].tensors, Group.SECOND).values()
+        )
+        if answer.status is not AnswerStatus.OK or not still:
+            return ""
+        spread = of_group(answer.tensors, Group.SECOND).values()
+        varies = any(float(np.nan_to_num(a).max(initial=0.0)) > STILL for a in spread)
+        return "dropout acts although none was asked for" if varies else ""
+
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         call = evidence.call_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
-        moments = (Group.MEAN, Group.SECOND, Group.FOURTH)
-        came = [of_group(answer.tensors, moment) for moment in moments]
-        expected = [of_group(evidence.key.answers[call.id].tensors, m) for m in moments]
-        case = evidence.case(call)
         if answer.status is not AnswerStatus.OK:
             return unanswered(evidence, call, answer)
         for name in evidence.target.outputs:
-            axis = ""
-            mean, second, _ = (moment.get(name) for moment in came)
-            due = [moment[name] for moment in expected]
-            if (
-                mean is None
-                or second is None
-                or mean.shape != due[0].shape
-                or second.shape != mean.shape
-            ):
-                return Judgement(
-                    Status.FAILED, "in training mode the output has another shape", case=case
-                )
-            room = 1e-4 * (1 + np.abs(due[0]))
-            mean_room = _SIGMAS * np.sqrt(due[1] / call.repeats) + room
-            spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
-            if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
-                still = float(np.nan_to_num(second).max()) < STILL
-                what = (
-                    "dropout changes nothing"
-                    if still
-                    else "dropout changes the output too much or too little"
-                )
-            elif not (np.abs(mean - due[0]) <= mean_room).all():
-                what = "dropout shifts the mean of the output"
-            elif axis := _dependent(evidence, call, answer, name):
-                what = f"numbers that lie side by side along {axis} are not dropped independently"
-            else:
-                continue
-            return Judgement(
-                Status.FAILED,
-                f"in training mode {what}",
-                next_step=_ALONE if axis else _NEXT_STEP,
-                case=case,
-            )
+            what, step = _wrong(evidence, call, answer, name)
+            if what:
+                case = evidence.case(call)
+                message = f"in training mode {what}"
+                return Judgement(Status.FAILED, message, next_step=step, case=case)
         return PASSED
+
+
+def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[str, str]:
+    """Say what is wrong with the statistics of an output, and what to do; "" where nothing is."""
+    moments = (Group.MEAN, Group.SECOND, Group.FOURTH)
+    mean, second, _ = (answer.tensors.get(tensor_name(moment, name)) for moment in moments)
+    key = evidence.key.answers[call.id].tensors
+    due = [key[tensor_name(moment, name)] for moment in moments]
+    if mean is None or second is None or {mean.shape, second.shape} != {due[0].shape}:
+        return "the output has another shape", ""
+    room = 1e-4 * (1 + np.abs(due[0]))
+    mean_room = _SIGMAS * np.sqrt(due[1] / call.repeats) + room
+    spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
+    if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
+        if float(np.nan_to_num(second).max()) < STILL:
+            return "dropout changes nothing", _NEXT_STEP
+        return "dropout changes the output too much or too little", _NEXT_STEP
+    if not (np.abs(mean - due[0]) <= mean_room).all():
+        return "dropout shifts the mean of the output", _NEXT_STEP
+    if axis := _dependent(evidence, call, answer, name):
+        what = f"numbers that lie side by side along {axis} are not dropped independently"
+        return what, _ALONE
+    return "", ""
 
 
 def _dependent(evidence: Evidence, call: Call, answer: Answer, name: str) -> str:

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
-from grader.compare.outcomes import judge_call
+from grader.compare.outcomes import judge_call, sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, outputs_of
 from grader.records.results import Facts, Status
@@ -20,7 +20,6 @@ class Dtype(Kind):
     """Outputs come in the default dtype and at its precision."""
 
     by_values: ClassVar[bool] = True
-    of_precision: ClassVar[bool] = True
 
     kind: Literal["dtype"]
 
@@ -29,9 +28,15 @@ class Dtype(Kind):
         kinds = {spec.kind for spec in target.output_specs.values()}
         return "" if "float" in kinds else "no output is of floats"
 
+    def deviation(self, evidence: Evidence) -> str:
+        """Right values, in float32."""
+        calls = sound_calls(evidence, Action.FORWARD)
+        right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
+        return "it computes in float32 where the input is float64" if right else ""
+
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        for call in evidence.numeric_calls(Action.FORWARD):
+        for call in sound_calls(evidence, Action.FORWARD):
             outcome = judge_call(evidence, call, Group.OUTPUT)
             if outcome.passed and outcome.precision != "float64":
                 outputs = outputs_of(evidence.answers[call.id])

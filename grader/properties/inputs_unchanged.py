@@ -6,6 +6,7 @@ import numpy as np
 
 from grader.compare.evidence import NEW_TENSOR, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
+from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_tensor
 from grader.records.answers import AnswerStatus
@@ -29,7 +30,7 @@ class InputsUnchanged(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        for call in evidence.numeric_calls(Action.FORWARD) or [evidence.first_call]:
+        for call in sound_calls(evidence, Action.FORWARD):
             answer = answers_of(evidence, [call])[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))

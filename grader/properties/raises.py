@@ -1,5 +1,6 @@
 """A case that must be refused."""
 
+import builtins
 from typing import Literal
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
+from grader.records.text import clean
 from grader.worker.protocol import Action
 
 
@@ -30,6 +32,20 @@ class Raises(Kind):
         """Add a call that should end in an exception."""
         drawn = planner.draw_cases(self.case, self.name, numeric=False)[0]
         planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, refused=True))
+
+    def deviation(self, evidence: Evidence) -> str:
+        """Another exception, or none."""
+        call = evidence.call_of(self.name)
+        answer, name = evidence.answers[call.id], evidence.case(call).name
+        if answer.status is AnswerStatus.OK:
+            return f"{name} goes unnoticed, where a {self.error} is asked for"
+        if answer.error is None or "NotImplementedError" in answer.error.bases:
+            return ""
+        known = isinstance(getattr(builtins, answer.error.type, None), type)
+        came = clean(answer.error.type, 80) if known or not evidence.hidden else "another exception"
+        article = "an" if came[0] in "AEIOU" else "a"
+        kind = came if came == "another exception" else f"{article} {came}"
+        return f"{kind} in place of a {self.error} for {name}"
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

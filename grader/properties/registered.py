@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
+from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_parameters
 from grader.records.answers import AnswerStatus, Info
@@ -32,7 +33,7 @@ class Registered(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        for call in evidence.numeric_calls(Action.FORWARD) or [evidence.first_call]:
+        for call in sound_calls(evidence, Action.FORWARD):
             answer, expected = answers_of(evidence, [call])[call.id], evidence.key.answers[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))

@@ -8,6 +8,7 @@ from pydantic import Field
 from grader.compare.arrays import find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
+from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, outputs_of
 from grader.records.answers import AnswerStatus
@@ -34,7 +35,7 @@ class RowsSumToOne(Kind):
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         tolerance = evidence.course.tolerances.float32
-        for call in evidence.numeric_calls(Action.FORWARD) or [evidence.first_call]:
+        for call in sound_calls(evidence, Action.FORWARD):
             answer = evidence.answers[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))

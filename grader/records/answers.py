@@ -10,7 +10,7 @@ import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from grader.records.calls import Array
-from grader.worker.protocol import Cause, ClaimStatus
+from grader.worker.protocol import Cause, ClaimStatus, Told
 from grader.worker.wire import Violation
 
 Short = Annotated[str, StringConstraints(max_length=400)]
@@ -88,6 +88,14 @@ class Untrained(_Claim):
     roles: list[Short] = Field(max_length=64)
 
 
+class Bound(_Claim):
+    """A parameter and the roles that it plays."""
+
+    name: Short
+    roles: list[Short] = Field(max_length=64)
+    told: Told = Field(strict=False)
+
+
 class Info(_Claim):
     """All that an answer claims beside tensors."""
 
@@ -98,7 +106,7 @@ class Info(_Claim):
     names: list[ParameterShape] = Field(default_factory=list, max_length=64)
     loose: list[LooseThing] = Field(default_factory=list, max_length=64)
     given: int = Field(default=0, ge=0, le=1 << 30)
-    mixes: int = Field(default=0, ge=0, le=12)  # other orders of a fused layer's rows
+    bound: list[Bound] = Field(default_factory=list, max_length=64)
     forbidden: list[Short] = Field(default_factory=list, max_length=64)
     modules: list[Short] = Field(default_factory=list, max_length=64)
     untrained: list[Untrained] = Field(default_factory=list, max_length=64)

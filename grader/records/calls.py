@@ -15,6 +15,8 @@ Array = NDArray[Any]
 PUBLIC = "public"  # the split that everybody has
 HIDDEN = "hidden"  # the split that an instructor's secret draws
 
+PLAIN = ""  # the group of cases with no option
+
 
 @dataclass(frozen=True)
 class DrawnCase:
@@ -29,6 +31,7 @@ class DrawnCase:
     options: Mapping[str, Scalar]
     numeric: bool  # judged by the numeric check, not by a property
     gradient: bool
+    group: str = PLAIN  # the option that it gives, whose points it shares
 
     @property
     def id(self) -> str:
@@ -107,6 +110,14 @@ class Plan:
     def first_case(self, target: str) -> DrawnCase:
         """Return the first ordinary case of a target; raises KeyError."""
         return self.case(target, f"{MAIN}-1")
+
+    def groups(self, target: str, *, gradient: bool = False) -> list[str]:
+        """Return the groups of a target's numeric cases: the plain one, then one an option.
+
+        With `gradient`, those in which gradients are compared.
+        """
+        cases = [c for c in self.numeric_cases(target) if c.gradient or not gradient]
+        return sorted(dict.fromkeys(case.group for case in cases), key=lambda group: group != PLAIN)
 
     def numeric_cases(self, target: str) -> list[DrawnCase]:
         """Return the cases of the numeric check, smallest first."""

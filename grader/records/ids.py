@@ -24,7 +24,7 @@ class CheckId:
     exercise: str
     target: str
     kind: Kind
-    name: str = ""  # of a property or a known bug
+    name: str = ""  # of a property or a known bug; of the others, the group of cases
 
     def __str__(self) -> str:
         return f"{self.exercise}/{self.in_exercise}"
@@ -54,6 +54,12 @@ class CheckId:
 
 
 MAIN = "main"  # begins the ids of the ordinary cases
+BIASES = "own-biases"  # the group of the case in which no bias is zero; no option is called so
+
+
+def is_main(case: str) -> bool:
+    """Whether the id of a drawn case is that of an ordinary one: `main-1`."""
+    return case.rpartition("-")[0] == MAIN
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from grader.records.ids import CheckId
 from grader.records.ids import Kind as Kind
 from grader.worker.protocol import Scalar
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 
 class Status(StrEnum):
@@ -28,6 +29,15 @@ class Status(StrEnum):
 
 
 _RANK = [Status.PASSED, Status.SKIPPED, Status.FAILED, Status.TIMEOUT, Status.ERROR]
+
+
+class State(StrEnum):
+    """What is known of a step in a submission's run."""
+
+    RIGHT = "right"  # a tensor with its values was made, after those of the steps before it
+    WRONG = "wrong"  # the first that was not
+    NOT_REACHED = "not reached"  # the run ended before it
+    OPEN = "open"  # nothing is claimed: it is done in another way, or follows from what is wrong
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,7 @@ class CheckResult:
     place: Place | None = None  # where the submission raised what the message tells
     unwritten: bool = False  # for want of code that is not written yet
     trap: str = ""  # how the lesson's passage on it begins
+    told: bool = False  # a deviation that the diagnosis tells is all that it says
 
     @property
     def kind(self) -> Kind:
@@ -172,11 +183,23 @@ class Diagnosis:
     step: str  # the first step that went wrong, "" where none can be named
     hint: str
     evidence: str = ""
+    deviations: tuple[str, ...] = ()  # other ways in which it is not as asked for, one by one
+
+    @property
+    def sentence(self) -> str:
+        """What is known, and the deviations beside it."""
+        if not self.deviations:
+            return self.evidence
+        listed = "; and ".join(filter(None, ("; ".join(self.deviations[:-1]), self.deviations[-1])))
+        count = len(self.deviations)
+        number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+        said = f"{number} deviation{'s' if count > 1 else ''}: {listed}."
+        return f"{self.evidence} {said}".strip()
 
     @property
     def told(self) -> str:
         """The mistake and its hint in one line, "" where neither is known."""
-        return f"{self.evidence}{f' Hint: {self.hint}' if self.hint else ''}".strip()
+        return f"{self.sentence}{f' Hint: {self.hint}' if self.hint else ''}".strip()
 
 
 @dataclass(frozen=True)
@@ -244,6 +267,7 @@ def result_to_json(result: ExerciseResult) -> dict[str, Any]:
                 "step": d.step,
                 "hint": d.hint,
                 "evidence": d.evidence,
+                "deviations": list(d.deviations),
             }
             for d in result.diagnoses
         ],
@@ -259,6 +283,7 @@ def _check_to_json(check: CheckResult) -> dict[str, Any]:
         "status": check.status.value,
         "score": check.score,
         "max_score": check.max_score,
+        "told": check.told,
         "message": check.message,
         "next_step": check.next_step,
         "expected": check.expected.to_json(),

@@ -21,6 +21,7 @@ class Code(IntEnum):
     LOOSE = 4  # kinds of things that are not registered
     UNTRAINED = 5  # parameters that no gradient reached
     FORBIDDEN = 6  # whether a forbidden name was seen
+    TEXT = 7  # of an exception: looked at where no value tells anything
 
 
 _OF_VALUES = (Code.ENDED, Code.ERROR)
@@ -35,6 +36,13 @@ class Signature:
     values: Array  # (calls, 3) float64
     failing: Array  # (checks,) uint8: 1 where the check failed
     sampled: Array  # (calls,) bool: where the values are statistics
+
+    def part(
+        self, rows: Sequence[int], codes: Sequence[int] | None, checks: Sequence[int]
+    ) -> "Signature":
+        """Return what some calls, codes and checks say; None stands for all codes."""
+        chosen = self.codes[rows] if codes is None else self.codes[rows][:, codes]
+        return Signature(chosen, self.values[rows], self.failing[checks], self.sampled[rows])
 
     def of_values(self, rows: Sequence[int]) -> "Signature":
         """Return what the values of some calls say, and nothing of the checks."""
@@ -82,6 +90,13 @@ class Suspects:
         return Signature(
             self.codes[row], self.values[row], self.failing[row], np.zeros(calls, dtype=bool)
         )
+
+    def part(
+        self, rows: Sequence[int], codes: Sequence[int] | None, checks: Sequence[int]
+    ) -> "Suspects":
+        """Return the suspects as `Signature.part` sees them."""
+        chosen = self.codes[:, rows] if codes is None else self.codes[:, rows][:, :, codes]
+        return Suspects(self.names, chosen, self.values[:, rows], self.failing[:, checks])
 
     def of_values(self, rows: Sequence[int]) -> "Suspects":
         """Return the suspects as `Signature.of_values` sees them."""

@@ -120,7 +120,7 @@ def failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list
 
 
 def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    lines = ["", *wrapped(diagnosis.evidence, width, first="    ▸ ", hang=6)]
+    lines = ["", *wrapped(diagnosis.sentence, width, first="    ▸ ", hang=6)]
     if diagnosis.hint:
         lines += _labelled("hint", diagnosis.hint, width)
     return lines

@@ -3,6 +3,7 @@
 import click
 
 from grader.grading.trace import Step, Trace
+from grader.records.results import State
 from grader.records.text import clean, ended, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
@@ -28,7 +29,7 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
 
 
 def _step_lines(trace: Trace, width: int) -> list[str]:
-    rows = [(s.name, _shape(trace, s.values.shape), _found(s, trace)) for s in trace.steps]
+    rows = [(s.name, _shape(trace, s.values.shape), _found(s)) for s in trace.steps]
     head, *lines = columns([("step", "expected", "in your run"), *rows], "<<<", indent=2)
     if max(map(width_of, (head, *lines))) > width:
         return [
@@ -39,12 +40,16 @@ def _step_lines(trace: Trace, width: int) -> list[str]:
     return [click.style(head, dim=True), *map(_coloured, lines)]
 
 
-def _found(step: Step, trace: Trace) -> str:
-    if step.found:
-        return "✓ the same values"
-    if step.here:
-        return "✗ this shape, other values"
-    return "– not reached" if trace.trouble else "✗ no tensor of this shape"
+def _found(step: Step) -> str:
+    match step.state:
+        case State.RIGHT:
+            return "✓ the same values"
+        case State.WRONG:
+            return "✗ this shape, other values" if step.here else "✗ no tensor of this shape"
+        case State.NOT_REACHED:
+            return "– not reached"
+        case State.OPEN:
+            return "– not told"
 
 
 def _coloured(line: str) -> str:

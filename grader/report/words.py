@@ -20,6 +20,7 @@ MARKS = {
     Status.TIMEOUT: "⧖",
     Status.ERROR: "!",
 }
+_BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
 
@@ -60,11 +61,19 @@ def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
 
 
 def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """The failed checks, the first of each message; bug checks only repeat the others."""
+    """The failed checks, the first of each message; bug checks only repeat the others.
+
+    Where the cases without an option fail, those with one say nothing new.
+    """
     told: dict[str, CheckResult] = {}
+    cases = (Kind.SHAPE, Kind.NUMERIC, Kind.GRADIENT)
+    plain = any(c.kind in cases[:2] and not c.id.name and c.status in _BAD for c in checks)
     for check in checks:
+        if plain and check.kind in cases and check.id.name:
+            continue
         skipped = check.status is Status.SKIPPED and check.kind is not Kind.NUMERIC
-        if check.status is not Status.PASSED and check.kind is not Kind.BUG and not skipped:
+        shown = check.status is not Status.PASSED and check.kind is not Kind.BUG
+        if shown and not skipped and not check.told:
             told.setdefault(check.message, check)
     return list(told.values())
 

@@ -39,8 +39,10 @@ def next_hint(
         found = [d for d in result.diagnoses if d.target == target.name]
         if found and found[0].bugs:
             return _of_bug(target, key, found[0], lesson)
-        if found:
+        if found and found[0].step:
             return _of_step(target, found[0], lesson)
+        if told := [check for check in failed if check.told]:
+            return _of_deviations(target, found[0], told, lesson)
         first = next((c for c in failed if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
             return _unwritten(target, key, lesson)
@@ -57,7 +59,7 @@ def _of_bug(
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
-        diagnosis.evidence,
+        diagnosis.sentence,
         _ladder(*bug.hints),
         find_passage(lesson, bug.lesson) or _section(target, lesson),
     )
@@ -71,8 +73,18 @@ def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) ->
     )
     passage = _section(target, lesson)
     return Advice(
-        target.name, f"step {step}", diagnosis.evidence, _ladder(diagnosis.hint, *further), passage
+        target.name, f"step {step}", diagnosis.sentence, _ladder(diagnosis.hint, *further), passage
     )
+
+
+def _of_deviations(
+    target: Target, found: Diagnosis, told: Sequence[CheckResult], lesson: Sequence[Passage]
+) -> Advice:
+    """Hints for what leaves the values right: one for each deviation."""
+    first = "Read the docstring again, argument by argument: which of them does your code use?"
+    steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
+    hints = (first, *(_sentence(step) for step in steps))
+    return Advice(target.name, "deviations", found.sentence, hints, _section(target, lesson))
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:

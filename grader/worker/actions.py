@@ -18,7 +18,7 @@ from grader.worker.loading import WorkerError
 from grader.worker.names import Group, seen_name, tensor_name
 from grader.worker.protocol import Action, Cause, LooseClaim, ShapeClaim, Training, WorkerCall
 from grader.worker.record import Recorder
-from grader.worker.targets import Ready, Targets, mixes_of
+from grader.worker.targets import Ready, Targets
 
 
 class CutOffError(WorkerError):
@@ -46,8 +46,7 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         if isinstance(value, Tensor):
             claim.add(tensor_name(Group.INPUT, place), value)
     claim.add_returned(call, returned)
-    if any(bond.fused for bond in ready.bonds):
-        claim.info.mixes = len(mixes_of(call))
+    claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
     loose = [] if ready.module is None else loose_things(ready.module)
     if ready.module is not None and bench.audits:
         _audit(bench, call, ready.module, loose, claim)

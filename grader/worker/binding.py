@@ -6,20 +6,19 @@ order of registration.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
 from grader.worker.layouts import Form, Item, Layout, fitting_layouts
-from grader.worker.protocol import InfoClaim, Role, RoleKind, ShapeClaim
+from grader.worker.protocol import BoundClaim, InfoClaim, Role, RoleKind, ShapeClaim, Told
 
 Memory = dict[str, Form]  # parameter name -> the form that its shape showed, where it could
 
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WHOLE = (Form.AS_IT_IS, Form.IN_OUT, Form.OUT_IN)  # forms that are not split already
 _KINDS = {  # words by which a norm's two vectors go
     "weight": ("weight", "scale", "gain", "gamma"),
     "bias": ("bias", "biases", "shift", "offset", "beta"),
@@ -35,34 +34,18 @@ class Bond:
     roles: tuple[Role, ...]
     item: Item
     layout: Layout
+    told: Told = Told.NAME
+
+    @property
+    def claim(self) -> BoundClaim:
+        """What the parent hears of it."""
+        return BoundClaim(self.item.name[:80], [role.name for role in self.roles], self.told)
 
     def rebound(self, own: Mapping[str, nn.Parameter]) -> "Bond":
         """Return the same bond with another instance's parameters, by their names."""
         item = self.item
         parameters = tuple(own[name] for name in item.members)
-        return Bond(self.roles, Item(item.name, parameters, item.owner, item.members), self.layout)
-
-    @property
-    def fused(self) -> bool:
-        """Whether one parameter plays several roles, so that its rows may be mixed."""
-        return len(self.roles) > 1 and len(self.item.parameters) == 1
-
-    def mixed(self, count: int, order: tuple[int, ...]) -> "Bond":
-        """Return the bond for rows that lie in another order than role by role.
-
-        A role's rows count as `count` parts of some rows each; `order` is that of the axes roles,
-        parts and rows of a part. Where they do not fit, the bond is as it was.
-        """
-        rows = {role.shape[0] for role in self.roles}
-        if not self.fused or self.layout.form not in _WHOLE or len(rows) > 1:
-            return self
-        row, rest = rows.pop(), self.roles[0].shape[1:]
-        if count < 1 or row % count:
-            return self
-        behind = tuple(range(3, 3 + len(rest)))
-        axes = (*behind, *order) if self.layout.form is Form.IN_OUT else (*order, *behind)
-        split = (len(self.roles), count, row // count, *rest)
-        return Bond(self.roles, self.item, Layout(Form.MIXED, split, axes))
+        return replace(self, item=Item(item.name, parameters, item.owner, item.members))
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""
@@ -109,8 +92,8 @@ def bind(
         search.by_meaning(candidates)
     for candidates in sets:
         search.in_order(candidates)
-    if search.roles:
-        raise Unbound(search.roles, items)
+    if needed := [role for role in search.roles if not role.optional]:
+        raise Unbound(needed, items)
     return search.bonds
 
 
@@ -150,18 +133,18 @@ class _Search:
                 for item in self._free():
                     alike = careless or not _is_other_kind(item.name, role)
                     if role in self.roles and alike and self._fits(role, item):
-                        self._take([role], item)
+                        self._take([role], item, Told.ORDER)
                         while self._by_companion():
                             pass
 
     def _free(self) -> list[Item]:
         return [item for item in self.items if not self.used & set(item.members)]
 
-    def _take(self, roles: Sequence[Role], item: Item) -> bool:
+    def _take(self, roles: Sequence[Role], item: Item, told: Told) -> bool:
         layout = self._layout(roles, item)
         if layout is None:
             return False
-        self.bonds.append(Bond(tuple(roles), item, layout))
+        self.bonds.append(Bond(tuple(roles), item, layout, told))
         self.used |= set(item.members)
         for role in roles:
             self.roles.remove(role)
@@ -176,7 +159,18 @@ class _Search:
         return next(iter(remembered or found), None)
 
     def _fits(self, role: Role, item: Item) -> bool:
-        return bool(fitting_layouts([role], item))
+        return bool(fitting_layouts([role], item)) and not self._parts_a_layer(role, item)
+
+    def _parts_a_layer(self, role: Role, item: Item) -> bool:
+        """Whether a layer's weight and bias would go to different layers of the reference."""
+        stem, layer = _stem(role.name), _layer_of(item.name)
+        if not layer:
+            return False
+        for bond in self.bonds:
+            of_stem = any(_stem(other.name) == stem for other in bond.roles)
+            if of_stem != (_layer_of(bond.item.name) == layer):
+                return True
+        return False
 
     def _by_exact_name(self) -> None:
         by_name = {item.name: item for item in self.items}
@@ -184,7 +178,7 @@ class _Search:
             stem = role.name.rpartition(".")[0]
             for name in (role.name, stem if role.kind is not RoleKind.BIAS else ""):
                 if name in by_name and self._fits(role, by_name[name]):
-                    self._take([role], by_name[name])
+                    self._take([role], by_name[name], Told.NAME)
                     break
 
     def _by_alias(self) -> None:
@@ -202,14 +196,14 @@ class _Search:
                 and any(self._fits(role, other) for role in fitting)
             ]
             if len(fitting) == 1 and not rivals and fitting[0] in self.roles:
-                self._take(fitting, item)
+                self._take(fitting, item, Told.NAME)
 
     def _by_unique_shape(self) -> bool:
         for role in list(self.roles):
             fitting = [item for item in self._free() if self._fits(role, item)]
             rivals = [r for r in self.roles if fitting and self._fits(r, fitting[0])]
             if len(fitting) == 1 and len(rivals) == 1:
-                return self._take([role], fitting[0])
+                return self._take([role], fitting[0], Told.SHAPE)
         return False
 
     def _by_fusion(self) -> bool:
@@ -218,29 +212,36 @@ class _Search:
             for run in runs:
                 if not fitting_layouts(run, item) or any(self._fits(r, item) for r in self.roles):
                     continue
+                if len(item.parameters) == len(run):
+                    continue  # a list of layers, each of which plays one
                 meant = [names_role(item.name, role) for role in run]
                 if all(meant) or not any(meant):  # else its name says that it plays one alone
-                    return self._take(run, item)
+                    return self._take(run, item, Told.NAME if all(meant) else Told.ORDER)
         return False
 
     def _by_companion(self) -> bool:
         """A layer's weight and bias play the weight and bias of one role's layer."""
-        homes = {
-            role.name.rpartition(".")[0]: bond.item.name.rpartition(".")[0]
-            for bond in self.bonds
-            if len(bond.roles) == 1
-            for role in bond.roles
-        }
+        homes = {_stem(bond.roles[0].name): bond for bond in self.bonds if len(bond.roles) == 1}
         for role in self.roles:
             stem, _, last = role.name.rpartition(".")
+            if stem not in homes:
+                continue
+            home = homes[stem]
+            sought = f"{_stem(home.item.name)}.{last}"
             for item in self._free():
-                if (
-                    stem in homes
-                    and item.name == f"{homes[stem]}.{last}"
-                    and self._fits(role, item)
-                ):
-                    return self._take([role], item)
+                if item.name == sought and self._fits(role, item):
+                    return self._take([role], item, home.told)
         return False
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _layer_of(name: str) -> str:
+    """The layer whose weight or bias it is, "" for a parameter that stands alone."""
+    stem, _, last = name.rpartition(".")
+    return stem if last in _KINDS else ""
 
 
 def _runs(roles: Sequence[Role]) -> list[list[Role]]:

@@ -27,10 +27,9 @@ class Runner:
         *,
         shared: Recipes | None = None,
         audits: bool = True,
-        mixing: int = 0,
     ) -> None:
         """Take the tensors that calls name; see Targets and Workbench for the rest."""
-        self.targets = Targets(namespace, tensors, shared=shared, mixing=mixing)
+        self.targets = Targets(namespace, tensors, shared=shared)
         self.dtype = dtype
         self.answer_bytes = answer_bytes
         self._bench = Workbench(self.targets, audits)

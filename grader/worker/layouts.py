@@ -21,7 +21,6 @@ class Form(Enum):
 
     AS_IT_IS = auto()
     TURNED = auto()  # a table, as a layer that reads one-hot rows holds it
-    MIXED = auto()  # fused rows in another order than role by role
     LISTED = auto()
     LISTED_INPUTS = auto()
     IN_OUT = auto()

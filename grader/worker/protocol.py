@@ -69,6 +69,7 @@ class Role:
     part: str = ""  # "exercise5.EncoderLayer": the class of an earlier exercise that holds it
     number: int = 0  # of the part among those of its class, in the order of use
     inner: str = ""  # the parameter's name inside the part
+    optional: bool = False  # a bias that is zero here: a module without it computes the same
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Role":
@@ -169,7 +170,6 @@ class Job:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
-    mixing: int  # the order in which the rows of fused layers lie
     dtype: str  # torch's default one
     message_characters: int  # of an error's text
     answer_bytes: int  # of one answer's tensors
@@ -240,6 +240,23 @@ class UntrainedClaim:
     roles: list[str]
 
 
+class Told(StrEnum):
+    """By what it is known which part a parameter plays."""
+
+    NAME = "name"
+    SHAPE = "shape"  # no other part fits
+    ORDER = "order"  # of registration: a guess
+
+
+@dataclass(frozen=True)
+class BoundClaim:
+    """A parameter, or a list of them, and the roles that it plays."""
+
+    name: str
+    roles: list[str]  # several are fused, in this order
+    told: Told
+
+
 class ClaimStatus(StrEnum):
     """How a call ended, as far as a child can tell."""
 
@@ -260,7 +277,7 @@ class InfoClaim:
     names: list[ShapeClaim] = field(default_factory=list)  # its parameters
     loose: list[LooseClaim] = field(default_factory=list)
     given: int = 0  # given sublayers that it registers
-    mixes: int = 0  # other orders of a fused layer's rows
+    bound: list[BoundClaim] = field(default_factory=list)  # which parameters play which roles
     forbidden: list[str] = field(default_factory=list)  # names that were called
     modules: list[str] = field(default_factory=list)  # and those of classes that it is made of
     untrained: list[UntrainedClaim] = field(default_factory=list)

@@ -27,8 +27,6 @@ from grader.worker.protocol import (
 
 # how modules of the same names and shapes are bound, if they are
 Recipes = dict[Hashable, list[Bond] | Unbound]
-_COUNTS = 4  # arguments that may tell how many parts a role's rows have
-_ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows in a fused layer
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,6 @@ class Made:
     given: Sequence[nn.Module]
 
 
-@dataclass(frozen=True)
-class Mix:
-    """An order in which the rows of fused layers may lie."""
-
-    count: int  # parts of a role's rows
-    order: tuple[int, ...]  # of the axes roles, parts and rows of a part
-
-
 class Targets:
     """The targets of a namespace, with the tensors that their calls name."""
 
@@ -65,19 +55,14 @@ class Targets:
         tensors: dict[str, Tensor],
         *,
         shared: Recipes | None = None,
-        mixing: int = 0,
     ) -> None:
-        """`shared` keeps what others learnt of modules that are made of torch's own layers.
-
-        `mixing` tells in which order the rows of fused layers lie: 0 is role by role.
-        """
+        """`shared` keeps what others learnt of modules that are made of torch's own layers."""
         self.namespace = namespace
         self.tensors = tensors
         self.announced: dict[str, list[WorkerCall]] = {}  # by target; they tell layouts
         self._shared = {} if shared is None else shared
         self._recipes: Recipes = {}
         self._memories: dict[str, Memory] = {}
-        self._mixing = mixing
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
@@ -121,9 +106,6 @@ class Targets:
     def _load_parameters(self, call: WorkerCall, made: Made) -> list[Bond]:
         items = own_items(made.module, made.given)
         bonds = self._bind(call, made, items)
-        if 0 < self._mixing <= len(mixes := mixes_of(call)):
-            mix = mixes[self._mixing - 1]
-            bonds = [bond.mixed(mix.count, mix.order) for bond in bonds]
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
@@ -158,7 +140,7 @@ class Targets:
         alike = (
             target,
             tuple((item.name, item.shape, item.owner) for item in items),
-            tuple((role.name, role.shape) for role in roles),
+            tuple((role.name, role.shape, role.optional) for role in roles),
         )
         recipes = self._shared if all(item.of_torch for item in items) else self._recipes
         if alike not in recipes:
@@ -195,13 +177,6 @@ def _in_parts(roles: Sequence[Role]) -> list[Role]:
 
 def _outside(roles: Sequence[Role]) -> list[Role]:
     return [role for role in roles if not role.part]
-
-
-def mixes_of(call: WorkerCall) -> list[Mix]:
-    """Return the orders of fused layers' rows, by parts as many as some argument says."""
-    values = [argument.value for argument in call.construct if isinstance(argument, Value)]
-    counts = [v for v in (*values, *call.options.values()) if type(v) is int]
-    return [Mix(count, order) for count in counts[:_COUNTS] for order in _ORDERS]
 
 
 def _non_contiguous(value: Tensor) -> Tensor:

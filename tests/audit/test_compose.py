@@ -15,7 +15,7 @@ from grader.course.load import CourseFolder
 from grader.execute.launch import WarmProcess
 from grader.key.cache import Keys
 from grader.key.reference import reference_imports
-from grader.records.results import Diagnosis, Status
+from grader.records.results import Diagnosis, State, Status
 
 EXERCISES = [f"exercise{number}" for number in range(1, 8)]
 CLOSE = 1e-9
@@ -205,7 +205,7 @@ def test_steps_that_are_wrong_and_called_right_are_a_fault(
 def test_a_trace_that_shows_a_wrong_step_as_right_is_a_fault(reported: Callable[..., Any]) -> None:
     oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
     trace = report.traces["FeedForward"]
-    steps = tuple(replace(step, found=True) for step in trace.steps)
+    steps = tuple(replace(step, state=State.RIGHT) for step in trace.steps)
     false = replace(report, traces={"FeedForward": replace(trace, steps=steps)})
     assert "explain: a step is ✓ that is wrong" in _kinds(oracle, made, false)
 

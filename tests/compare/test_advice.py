@@ -61,14 +61,15 @@ def test_layer_without_its_bias_is_named(
     changed: Any, exercise: str, target: str, old: str, layer: str
 ) -> None:
     check = _first(changed(exercise, (old, f"{old[:-1]}, bias=False)")), target)
-    assert check.message.startswith(f"`{layer}` has no bias, and should")
+    assert check.message.startswith(f"`{layer}` has no bias")
+    assert check.next_step == "give it one: torch makes it unless told otherwise"
 
 
 def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> None:
     old = "self.contract = nn.Linear(size, embed_dim)"
     new = "self.second_one = nn.Linear(size, embed_dim, bias=False)"
     result = changed("exercise4", (old, new), ("self.contract(", "self.second_one("))
-    assert _first(result, "FeedForward").message.startswith("`second_one` has no bias")
+    assert _first(result, "FeedForward").message.startswith("`second_one`, used as")
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,10 @@ WRONG = {
     "scale ignored": Wrong(
         1,
         ((_FACTOR, "    factor = 1.0 / math.sqrt(query.size(2))\n"),),
-        {"attention_weights/numeric": VALUES, "scaled_dot_product_attention/numeric": VALUES},
+        {
+            "attention_weights/numeric/scale": "`scale` is not used",
+            "scaled_dot_product_attention/numeric/scale": "`scale` is not used",
+        },
     ),
     "rows halved": Wrong(
         1,

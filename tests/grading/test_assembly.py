@@ -184,7 +184,10 @@ def test_fake_that_fits_no_correct_part_is_worth_its_shape(grade_text: GradeText
     """All that can be seen of its form is right: sizes, rows, gradients, dropout and training."""
     result = grade_text({"exercise7": FAKE})
     checks = [c for c in result.checks if c.target == "build_classifier" and c.score]
-    assert [str(c.id) for c in checks] == ["exercise7/build_classifier/shape"]
+    assert [str(c.id) for c in checks] == [
+        "exercise7/build_classifier/shape",
+        "exercise7/build_classifier/shape/depth",
+    ]
     assert "its values were not compared" in result.notes[0]
 
 

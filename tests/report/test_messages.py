@@ -229,7 +229,7 @@ def test_help_by_degrees_reads_well(
         assert advice is not None
         texts += [render_hint(advice, "exercise3", n + 1) for n in range(len(advice.hints))]
         target = chosen.target(advice.target)
-        trace = trace_target(shipped_engine, target, run)
+        trace = trace_target(target, run)
         assert trace is not None
         texts.append(render_trace(trace, "exercise3"))
     _compare("hint-and-explain", "\n\n".join(texts), request)

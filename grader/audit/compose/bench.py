@@ -179,7 +179,7 @@ class Stand:
         for group in run.result.targets:
             if group.status is not Status.PASSED:
                 target = self.exercise.target(group.name)
-                if trace := trace_target(self.engine, target, run):
+                if trace := trace_target(target, run):
                     traces[target.name] = trace
         key = self.engine.keys.keys[self.exercise.id]
         advice = next_hint(self.exercise, key, run.result, self.lesson)

@@ -9,7 +9,7 @@ from grader.audit.compose.material import Composition
 from grader.audit.compose.oracle import Oracle, Truth
 from grader.course.models import Target
 from grader.grading.trace import Trace
-from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, State, Status
 from grader.student.hints import Advice
 
 _MOST_IDLE = 0.15  # of a target's points, for code that does not do the work
@@ -17,7 +17,7 @@ _LEAST_RIGHT = 0.7  # of a target's points, for values that are right where no o
 _USES = re.compile(r"`(\w+)` uses `(\w+)`, which is not right yet")
 _NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
 _STEP = re.compile(r"(\w+) ([✓✗])")
-_EQUALS = "Your output equals"
+_EQUALS = "our output equals"
 _PARTLY = "Where your output is wrong"
 _UP_TO_THERE = "Everything up to there is right"
 
@@ -111,7 +111,7 @@ class _Judge:
     @property
     def said(self) -> str:
         """The diagnosis' sentence."""
-        return self.found.evidence if self.found else ""
+        return self.found.sentence if self.found else ""
 
     def of_idle_code(self) -> Iterator[Fault]:
         """Whether code that does not do the work earns points for it."""
@@ -187,7 +187,8 @@ class _Judge:
             yield self._fault("check: a step is ✓ that is wrong", f"{false[0]}: {self.said}")
         if self.trace is None:
             return
-        shown = {step.name: "✓" if step.found else "✗" for step in self.trace.steps}
+        marked = {State.RIGHT: "✓", State.WRONG: "✗"}
+        shown = {s.name: marked[s.state] for s in self.trace.steps if s.state in marked}
         if false := sorted(wrong & {name for name, mark in shown.items() if mark == "✓"}):
             yield self._fault("explain: a step is ✓ that is wrong", ", ".join(false))
         if apart := sorted(name for name, mark in marks.items() if shown.get(name, mark) != mark):
@@ -232,6 +233,6 @@ def _of_advice(report: Report) -> Iterator[Fault]:
     if advice.target != failed[0]:
         yield Fault("hint and check disagree", advice.target, f"check begins at {failed[0]}")
     found = next((d for d in report.result.diagnoses if d.target == advice.target), None)
-    if found and advice.finding != found.evidence:
-        said = f"{advice.finding} / {found.evidence}"
+    if found and advice.finding != found.sentence:
+        said = f"{advice.finding} / {found.sentence}"
         yield Fault("hint and check disagree", advice.target, said)

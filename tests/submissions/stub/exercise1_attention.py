@@ -23,9 +23,9 @@
 #
 # $$Y = \mathrm{softmax}(X X^\top)\, X$$
 #
-# Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1):
+# Scaled dot-product attention, with the scale $1/\sqrt{d}$ (Vaswani et al. 2017, section 3.2.1):
 #
-# $$W = \mathrm{softmax}(s \cdot Q K^\top), \qquad Y = W V, \qquad s = \frac{1}{\sqrt{d}}$$
+# $$W = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right), \qquad Y = W V$$
 #
 # Why a square root? Where the components of a query and a key are independent, with mean 0 and
 # variance 1, their dot product is a sum of $d$ such products and has variance $d$. Dividing by
@@ -36,12 +36,12 @@
 #
 # | step | shape | |
 # | --- | --- | --- |
-# | query | (b, t_q, d) | t_q positions ask |
-# | key | (b, t_k, d) | t_k positions answer |
-# | value | (b, t_k, d_v) | one for each key, of any width |
-# | scores | (b, t_q, t_k) | one number for each pair, scaled |
-# | weights | (b, t_q, t_k) | softmax of the scores |
-# | output | (b, t_q, d_v) | one mixed value for each query |
+# | query | (b, q, d) | q positions ask |
+# | key | (b, s, d) | s positions answer |
+# | value | (b, s, w) | one for each key, of any width |
+# | scores | (b, q, s) | one number for each pair, scaled |
+# | weights | (b, q, s) | softmax of the scores |
+# | output | (b, q, w) | one mixed value for each query |
 #
 # The weights of one sample with three queries and four keys:
 #
@@ -125,7 +125,7 @@ def self_attention(x: Tensor) -> Tensor:
 def attention_weights(query: Tensor, key: Tensor, *, scale: float | None = None) -> Tensor:
     """Compute how each query divides its attention among the keys.
 
-    Shapes: query (b, t_q, d), key (b, t_k, d); returns (b, t_q, t_k), whose rows sum to one.
+    Shapes: query (b, q, d), key (b, s, d); returns (b, q, s), whose rows sum to one.
     The scores are multiplied by `scale`, which is 1 / sqrt(d) where none is given.
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
 
@@ -146,7 +146,7 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Mix the values, for each query, by its attention weights.
 
-    Shapes: query (b, t_q, d), key (b, t_k, d), value (b, t_k, d_v); returns (b, t_q, d_v).
+    Shapes: query (b, q, d), key (b, s, d), value (b, s, w); returns (b, q, w).
     `scale` means what it means in `attention_weights`.
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
 

@@ -39,8 +39,8 @@
 # | step | shape | |
 # | --- | --- | --- |
 # | x | (b, t, k) | |
-# | hidden | (b, t, hidden_dim) | after the first linear layer; 4·k where nothing is said |
-# | activated | (b, t, hidden_dim) | number by number |
+# | hidden | (b, t, f) | after the first linear layer; f is `hidden_dim`, else 4·k |
+# | activated | (b, t, f) | number by number |
 # | projected | (b, t, k) | after the second linear layer |
 # | output | (b, t, k) | after dropout |
 #

@@ -59,11 +59,11 @@
 #   `dropout`,
 # - post-norm (the default of exercise 5), with `dropout`.
 #
-# Count your parameters. With a vocabulary of $V$ and at most $L$ positions there are
+# Count your parameters. With a vocabulary of $v$ and at most $m$ positions there are
 #
-# $$(V + L)\, k + \mathrm{depth} \cdot (12 k^2 + 10 k) + (k + 1)\, c,$$
+# $$(v + m)\, k + \mathrm{depth} \cdot (12 k^2 + 10 k) + (k + 1)\, c,$$
 #
-# so V = 1000, L = 50, k = 64, two layers and four classes make 167,044.
+# so v = 1000, m = 50, k = 64, two layers and four classes make 167,044.
 #
 # ## Traps
 #

@@ -1,0 +1,233 @@
+"""Deviations from what is asked for that leave the values right, each found and told by itself.
+
+An option that is not heard, a bias too many or too few, another exception, float32, dropout that
+nobody asked for: each costs its own checks, and what is left is judged and diagnosed without it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from grader.compare.arrays import exactly_equal
+from grader.compare.diagnosis import Aside
+from grader.compare.evidence import Evidence
+from grader.properties.base import kinds_of
+from grader.properties.registered import Registered
+from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
+from grader.records.calls import PLAIN
+from grader.records.ids import BIASES, CallId, CheckId
+from grader.records.key import ValueProof
+from grader.records.results import CheckResult, Kind, Status
+from grader.records.signatures import Code
+from grader.records.text import clean
+from grader.worker.names import Group, compared
+from grader.worker.protocol import Action, Scalar
+
+_BAD = (Status.FAILED, Status.TIMEOUT)
+_SHOWN = 3  # biases that are named
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One way in which a submission is not as asked for, whatever its values are."""
+
+    sentence: str  # without its full stop
+    step: str  # what to do about it
+    groups: frozenset[str] = frozenset()  # of cases that are wrong for it, whatever else is
+    properties: frozenset[str] = frozenset()  # that fail for it
+    of_biases: bool = False  # what is registered, and which gradients there are, is due to it
+
+    def explains(self, evidence: Evidence, check: CheckId) -> bool:
+        """Whether a failed check says nothing but this."""
+        if check.kind is Kind.PROPERTY:
+            return check.name in self.properties
+        if check.kind is not Kind.BUG:
+            return check.name in self.groups
+        bug = evidence.key.book.by_key(f"{check.target}/{check.name}")
+        proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
+        plan = evidence.key.plan
+        cases = {call.id: call.case for call in plan.of_target(check.target)}
+        groups = {plan.case(check.target, cases[proof.call]).group for proof in proofs}
+        return bool(groups & self.groups)
+
+    def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
+        """Return the failed checks that it explains, those of known bugs aside."""
+        judged = [r for r in results if r.kind is not Kind.BUG and r.status in _BAD]
+        return {r.id for r in judged if self.explains(evidence, r.id)}
+
+
+def find_deviations(
+    evidence: Evidence, results: Sequence[CheckResult], tried: Mapping[str, Sequence[Answer]]
+) -> list[Deviation]:
+    """Return the deviations of a target, in the order of its checks.
+
+    `tried` has, for options that failed, what the first ordinary call came to with them.
+    """
+    failed = {r.id for r in results if r.status in _BAD}
+    groups = dict.fromkeys(c.name for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC))
+    found = [
+        deviation
+        for group in evidence.key.plan.groups(evidence.target.name)
+        if group in groups and group in tried
+        for deviation in [_unheard(evidence, group, tried[group])]
+        if deviation is not None
+    ]
+    biases = _about_biases(evidence, missing=BIASES in groups)
+    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    next_steps = {r.id.name: r.next_step for r in results if r.kind is Kind.PROPERTY}
+    for prop in properties:
+        if CheckId(evidence.exercise.id, evidence.target.name, Kind.PROPERTY, prop.name) in failed:
+            sentence = prop.deviation(evidence)
+            if sentence:
+                named, step = frozenset([prop.name]), next_steps[prop.name]
+                found.append(Deviation(sentence, step, properties=named))
+    surplus = any(one.of_biases and not one.groups for one in biases)
+    return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
+
+
+def tell(
+    evidence: Evidence, deviations: Sequence[Deviation], results: Sequence[CheckResult]
+) -> list[CheckResult]:
+    """Return checks, those that say nothing but a deviation marked as told.
+
+    Properties have their own words; cases with an option get the deviation's.
+    """
+    told = []
+    for result in results:
+        due = [d for d in deviations if d.explains(evidence, result.id)]
+        if due and result.status in _BAD:
+            result = replace(result, next_step=due[0].step, told=True)
+            if result.kind is not Kind.PROPERTY:
+                result = replace(result, message=due[0].sentence)
+        told.append(result)
+    return told
+
+
+def look_aside(
+    evidence: Evidence, deviations: Sequence[Deviation], results: Sequence[CheckResult]
+) -> Aside:
+    """Return what a diagnosis need not look at beside some deviations."""
+    told = {r.id for r in results if any(d.explains(evidence, r.id) for d in deviations)}
+    groups = {group for d in deviations for group in d.groups}
+    properties = {name for d in deviations for name in d.properties}
+    biases = any(d.of_biases for d in deviations)
+    calls = {
+        call.id
+        for call in evidence.calls
+        if evidence.case(call).group in groups
+        or CallId.parse(call.id).what in properties
+        or (biases and call.action is Action.GRADIENT)
+    }
+    codes = {Code.REGISTERED, Code.UNTRAINED} if biases else set()
+    return Aside(told, calls, codes)
+
+
+def options_to_try(
+    evidence: Evidence, results: Sequence[CheckResult]
+) -> dict[str, list[dict[str, Scalar]]]:
+    """Return options for each group of cases that failed, by group.
+
+    A size is tried as it is and one larger: one of the two may be the default.
+    """
+    failed = {
+        r.id.name
+        for r in results
+        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED
+    }
+    found: dict[str, list[dict[str, Scalar]]] = {}
+    for case in evidence.key.plan.numeric_cases(evidence.target.name):
+        if case.group in failed - {PLAIN, BIASES} and case.options:
+            larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
+            tries = [dict(case.options), larger]
+            found.setdefault(case.group, tries if larger != case.options else tries[:1])
+    return found
+
+
+def _unheard(evidence: Evidence, group: str, tried: Sequence[Answer]) -> Deviation | None:
+    """Whether a call comes to the same with an option as without it."""
+    plain = evidence.answers[evidence.first_call.id]
+    options = next(
+        case.options
+        for case in evidence.key.plan.numeric_cases(evidence.target.name)
+        if case.group == group
+    )
+    named = " and ".join(f"`{name}`" for name in options)
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    if plain.status is not AnswerStatus.OK:
+        return None
+    if all(answer.status is AnswerStatus.OK and _same(plain, answer) for answer in tried):
+        sentence = f"{named} is not used"
+        if not evidence.hidden:  # where values of options are not told
+            sentence += f": with {given} all is as without it"
+        return Deviation(sentence, f"use {named} where the docstring says so", frozenset([group]))
+    text = tried[0].error.message if tried[0].error is not None else ""
+    if evidence.hidden or "unexpected keyword argument" not in text:
+        return None  # what an exception says is the submission's to choose
+    sentence = f"{named} is no argument of `{evidence.target.name}`"
+    return Deviation(sentence, "compare the signature with the stub's", frozenset([group]))
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Whether two answers have the same outputs, of modules of as many parameters.
+
+    A bias more or less makes no difference to outputs where it is zero.
+    """
+    before, after = (compared(answer.tensors, Group.OUTPUT) for answer in (one, other))
+    return (
+        one.info.registered == other.info.registered
+        and before.keys() == after.keys()
+        and all(exactly_equal(before[name], after[name]) for name in before)
+    )
+
+
+def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
+    """Biases that nobody asked for, and biases that are not there."""
+    call = evidence.first_call
+    answer, expected = evidence.answers[call.id], evidence.key.answers[call.id]
+    if answer.status is not AnswerStatus.OK or not call.roles:
+        return []
+    info = answer.info
+    played = {role for one in info.bound for role in one.roles}
+    absent = [r for r in call.roles if r.optional and r.name not in played] if missing else []
+    surplus = _surplus(info)
+    count = (info.registered or 0) - (expected.info.registered or 0)
+    explained = sum(prod(one.shape) for one in surplus) - sum(prod(r.shape) for r in absent)
+    course, exercise, target = evidence.course, evidence.exercise, evidence.target
+    audits = [p.name for p in kinds_of(course, exercise, target) if isinstance(p, Registered)]
+    registered = frozenset(audits if count == explained else [])
+    found = []
+    if absent:
+        layers = " and ".join(_layer(info, r.name, hidden=evidence.hidden) for r in absent)
+        verb = "has no bias" if len(absent) == 1 else "have no bias"
+        step = "give it one: torch makes it unless told otherwise"
+        groups = frozenset([BIASES])
+        found.append(Deviation(f"{layers} {verb}", step, groups, registered, of_biases=True))
+    if surplus and registered:
+        names = [f"`{clean(one.name, 60)}`" for one in surplus[:_SHOWN]]
+        listed = f" ({', '.join(names)}{', …' if len(surplus) > _SHOWN else ''})"
+        asked = "bias" in evidence.key.plan.groups(evidence.target.name)
+        what = "biases although bias=False" if asked else "biases that nobody asked for"
+        sentence = what if evidence.hidden else f"{what}{listed}"
+        step = "pass `bias=bias` to these layers" if asked else "make these layers with bias=False"
+        found.append(Deviation(sentence, step, properties=registered, of_biases=True))
+    return found
+
+
+def _surplus(info: Info) -> list[ParameterShape]:
+    """The biases of a module that play no role."""
+    played = [re.escape(one.name).replace(r"\*", r"\d+") for one in info.bound]
+    known = re.compile("|".join(played) or "(?!)")
+    return [
+        one
+        for one in info.names
+        if re.search(r"bias(es)?$", one.name) and not known.fullmatch(one.name)
+    ]
+
+
+def _layer(info: Info, role: str, *, hidden: bool) -> str:
+    """The layer that lacks a bias, as the submission calls it and as the course does."""
+    stem = role.removesuffix(".bias")
+    own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
+    name = clean(own[0].removesuffix(".weight"), 60) if own and not hidden else stem
+    return f"`{stem}`" if name == stem else f"`{name}`, used as `{stem}`,"

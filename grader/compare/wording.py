@@ -1,0 +1,78 @@
+"""Puts what is known of a mistake into words, no stronger than its evidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log10
+
+from grader.compare.evidence import Evidence, Fault
+from grader.compare.outcomes import judge_call
+from grader.compare.steps import StepsFound
+from grader.records.calls import Call
+from grader.records.key import KnownBug
+from grader.records.results import Diagnosis, State
+from grader.worker.names import Group
+from grader.worker.protocol import Action
+
+_SHOWN = 1e-12  # a distance is told down to here; below, it is the machine's rounding
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a submission's answers show of known bugs."""
+
+    groups: Sequence[Sequence[KnownBug]]  # those that fit; the bugs of a group act at once
+    others: Sequence[KnownBug]  # that only a check shows
+    by_values: bool  # whether some value tells them
+    distance: float  # of the values, at most
+    where: str  # the cases that are wrong, where others are right; "" for all
+    everywhere: bool  # whether every call was looked at
+    ended: bool  # whether every call that was looked at gave an output
+
+    def sentence(self, *, hidden: bool) -> str:
+        """Return it in one sentence, with one more for each of the others."""
+        ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in self.groups)
+        what = "; or ".join(ways)
+        also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
+        if not self.by_values:
+            every = ", on every case," if self.everywhere else ""
+            return f"Your code behaves{every} like code in which {what}.{also}"
+        if hidden:
+            return f"{self._start} what comes out when {what}.{also}"
+        size = 10.0 ** ceil(log10(max(self.distance, _SHOWN)))
+        return f"{self._start}, to {size:.0e}, what comes out when {what}.{also}"
+
+    @property
+    def _start(self) -> str:
+        if self.where:
+            return f"Where your output is wrong{self.where.rstrip()}, it equals"
+        if not self.ended:
+            return "Where your code gives an output, it equals"
+        return (
+            "Your output equals"
+            if self.everywhere
+            else "But for the deviations, your output equals"
+        )
+
+
+def first_wrong_call(evidence: Evidence) -> Call | None:
+    """Return the smallest numeric case whose values alone are wrong, None where there is none."""
+    for call in evidence.numeric_calls(Action.FORWARD):
+        if judge_call(evidence, call, Group.OUTPUT).fault is Fault.VALUES:
+            return call
+    return None
+
+
+def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
+    """Put into words how far a run was right; None where no step is known to be."""
+    if not steps.wrong or State.RIGHT not in steps.states.values():
+        return None
+    hint = f"ook at how `{steps.wrong}` is made."
+    if steps.wrong in evidence.target.outputs:
+        hint = "ook at what is done with the steps before it, and at what is returned."
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=(),
+        step=steps.wrong,
+        hint=f"Everything up to there is right: l{hint}" if steps.complete else f"L{hint}",
+        evidence=f"No known mistake fits. Step by step: {steps.sentence}.",
+    )

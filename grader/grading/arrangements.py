@@ -1,0 +1,230 @@
+"""Other ways in which a module's parameters may play their roles.
+
+Where no name tells which of several alike layers is which, and in whatever order the rows of a
+fused layer lie, only right values tell. Each way exchanges the values that are handed to a child:
+it gets the same roles as ever, and cannot see that something is tried.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations, product
+
+import numpy as np
+
+from grader.records.answers import Answer, Bound, Info
+from grader.records.calls import Array, Call
+from grader.worker.names import Group, group_of, name_of, tensor_name
+from grader.worker.protocol import Told, Value
+
+_MOST = 150  # ways that are tried
+_COUNTS = 4  # arguments that may tell how many parts a role's rows have
+_ROW_ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An order of the rows of a fused layer: some parts of each role, their axes in `order`."""
+
+    layers: tuple[str, ...]  # of the reference, which are fused
+    counted_by: int  # the place of the argument that says how many parts there are
+    order: tuple[int, ...]
+
+    def lay(self, values: Sequence[Array], call: Call) -> list[Array]:
+        """Return what the roles get, so that the layer's rows lie in this order."""
+        joined = np.stack(values)
+        split = joined.reshape(len(values), self._count(call, joined), -1, *joined.shape[2:])
+        behind = range(3, split.ndim)
+        return list(split.transpose(*self.order, *behind).reshape(joined.shape))
+
+    def lift(self, values: Sequence[Array], call: Call) -> list[Array]:
+        """Return what the roles' own rows are, from those that lie in this order."""
+        joined = np.stack(values)
+        count = self._count(call, joined)
+        sizes = (len(values), count, joined.shape[1] // count)
+        laid = joined.reshape(*(sizes[axis] for axis in self.order), *joined.shape[2:])
+        inverse = [self.order.index(axis) for axis in range(3)]
+        return list(laid.transpose(*inverse, *range(3, laid.ndim)).reshape(joined.shape))
+
+    def _count(self, call: Call, joined: Array) -> int:
+        """How many parts the rows of each role are; one, where they do not divide."""
+        count = dict(_counts(call)).get(self.counted_by, 1)
+        return count if joined.shape[1] % count == 0 else 1
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """A way in which parameters play roles other than the usual one."""
+
+    layers: Mapping[str, str]  # of the reference -> the one whose values it gets
+    rows: tuple[Rows, ...] = ()
+
+    def arranged(self, call: Call, tensors: Mapping[str, Array]) -> tuple[Call, dict[str, Array]]:
+        """Return a call whose parameters are exchanged, and the tensors that it needs beside."""
+        keys = {role: call.parameters[self._meant(role, call)] for role in call.parameters}
+        added: dict[str, Array] = {}
+        for rows in self.rows:
+            for roles in _fused_in(rows, call):
+                laid = rows.lay([tensors[keys[role]] for role in roles], call)
+                for role, values in zip(roles, laid, strict=True):
+                    keys[role] = f"{call.id}~{role}"
+                    added[keys[role]] = np.ascontiguousarray(values)
+        return replace(call, parameters=keys), added
+
+    def restored(self, call: Call, answer: Answer) -> Answer:
+        """Return an answer to `arranged`'s call with each gradient under its real role."""
+        tensors = dict(answer.tensors)
+        for rows in self.rows:
+            for roles in _fused_in(rows, call):
+                names = [tensor_name(Group.GRADIENT, role) for role in roles]
+                if all(name in tensors for name in names):
+                    own = rows.lift([tensors[name] for name in names], call)
+                    tensors |= zip(names, own, strict=True)
+        renamed = {
+            tensor_name(Group.GRADIENT, self._meant(name_of(name), call))
+            if group_of(name) is Group.GRADIENT
+            else name: value
+            for name, value in tensors.items()
+        }
+        return replace(answer, tensors=renamed, info=self._renamed(call, answer.info))
+
+    def _meant(self, role: str, call: Call) -> str:
+        """The role whose values a role gets."""
+        stem, _, last = role.rpartition(".")
+        other = f"{self.layers.get(stem, stem)}.{last}" if stem else self.layers.get(role, role)
+        return other if other in call.parameters else role
+
+    def _renamed(self, call: Call, info: Info) -> Info:
+        def really(roles: Sequence[str]) -> list[str]:
+            return [self._meant(role, call) for role in roles]
+
+        bound = [one.model_copy(update={"roles": really(one.roles)}) for one in info.bound]
+        idle = [one.model_copy(update={"roles": really(one.roles)}) for one in info.untrained]
+        return info.model_copy(update={"bound": bound, "untrained": idle})
+
+
+def _fused_in(rows: Rows, call: Call) -> list[list[str]]:
+    """The roles of a call that lie in a fused layer's weight, and those that lie in its bias."""
+    lasts = dict.fromkeys(role.rpartition(".")[2] for role in call.parameters)
+    found = [[f"{layer}.{last}" for layer in rows.layers] for last in lasts]
+    return [roles for roles in found if set(roles) <= call.parameters.keys()]
+
+
+def _counts(call: Call) -> list[tuple[int, int]]:
+    """The arguments that may tell of how many parts a role's rows are, by their places."""
+    values = [a.value if isinstance(a, Value) else None for a in call.construct]
+    return [(i, v) for i, v in enumerate(values) if type(v) is int and v > 0][:_COUNTS]
+
+
+def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
+    """Return the ways other than the usual one in which a call's module may be meant."""
+    exchanged = [_exchanges(layers) for layers in _alike(call, bound)]
+    fused = [_row_orders(call, one) for one in _fused(call, bound)]
+    ways = product(*exchanged, *fused)
+    found = []
+    for way in islice(ways, _MOST + 1):
+        layers = {one: other for part in way for one, other in part.layers.items()}
+        found.append(Arrangement(layers, tuple(rows for part in way for rows in part.rows)))
+    return found[1:]  # the first is the usual one
+
+
+def settled(
+    way: Arrangement, case: str, bound: Mapping[str, Sequence[Bound]]
+) -> dict[str, Arrangement]:
+    """Return the way of each case, "" standing for any other, from that of one of them.
+
+    A layer plays one part in all cases, though it may be guessed to play another where an option
+    gives biases to more layers. `bound` tells by case what was guessed.
+    """
+    alone = _layers(bound[case])
+    meant = {own: way.layers.get(layer, layer) for own, layer in alone.items()}
+    fused = {one: other for one, other in way.layers.items() if one not in alone.values()}
+    ways = {"": way} if way != Arrangement({}) else {}
+    for name, guess in bound.items():
+        if not guess:
+            continue  # it came to nothing
+        layers = fused | {
+            layer: meant[own]
+            for own, layer in _layers(guess).items()
+            if own in meant and meant[own] != layer
+        }
+        if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
+            ways[name] = Arrangement(layers, way.rows) if layers or way.rows else Arrangement({})
+    return ways
+
+
+def _layers(bound: Sequence[Bound]) -> dict[str, str]:
+    """The part that each layer plays, by the submission's name of it; fused ones aside."""
+    return {
+        one.name.rpartition(".")[0] or one.name: _stem(one.roles[0])
+        for one in bound
+        if len(one.roles) == 1
+    }
+
+
+def _alike(call: Call, bound: Sequence[Bound]) -> list[list[str]]:
+    """Layers of equal shapes that were told by their order.
+
+    A layer of the reference is what its weight and bias belong to.
+    """
+    shapes = {role.name: role.shape for role in call.roles}
+    layers: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    for one in bound:
+        if one.told is Told.ORDER and len(one.roles) == 1:
+            role = one.roles[0]
+            last = role.rpartition(".")[2] if "." in role else ""
+            layers.setdefault(_stem(role), []).append((last, shapes[role]))
+    groups: dict[object, list[str]] = {}
+    for stem, looks in layers.items():
+        needed = [look for look in looks if look[0] != "bias"] or looks
+        groups.setdefault(tuple(sorted(needed)), []).append(stem)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _exchanges(layers: Sequence[str]) -> list[Arrangement]:
+    """Every order of some layers, the usual one first."""
+    return [
+        Arrangement({one: other for one, other in zip(layers, order, strict=True) if one != other})
+        for order in permutations(layers)
+    ]
+
+
+def _fused(call: Call, bound: Sequence[Bound]) -> list[Bound]:
+    """Weights that play several roles of equal shape."""
+    shapes = {role.name: role.shape for role in call.roles}
+    return [
+        one
+        for one in bound
+        if len(one.roles) > 1
+        and len({shapes[role] for role in one.roles}) == 1
+        and len(shapes[one.roles[0]]) > 1
+    ]
+
+
+def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
+    """Every order of the rows of a fused layer, the usual one first."""
+    width = {role.name: role.shape[0] for role in call.roles}[fused.roles[0]]
+    layers = tuple(_stem(role) for role in fused.roles)
+    places = [place for place, count in _counts(call) if count > 1 and width % count == 0]
+    shuffles = [(), *((Rows(layers, place, order),) for place in places for order in _ROW_ORDERS)]
+    return [
+        Arrangement(exchange.layers, shuffle)
+        for exchange in _exchanges(layers)
+        for shuffle in shuffles
+    ]
+
+
+def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, str]:
+    """Return each layer whose part was guessed, as the submission calls it, and the part."""
+    alike = {stem for layers in _alike(call, bound) for stem in layers}
+    return {
+        one.name.removesuffix(".weight"): _stem(one.roles[0])
+        for one in bound
+        if one.told is Told.ORDER
+        and len(one.roles) == 1
+        and _stem(one.roles[0]) in alike
+        and not one.name.endswith("bias")
+    }
+
+
+def _stem(role: str) -> str:
+    return role.rpartition(".")[0] or role

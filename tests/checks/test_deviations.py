@@ -1,0 +1,100 @@
+"""Deviations: each costs its own checks, is told once, and hides no mistake beside it."""
+
+from pathlib import Path
+
+import pytest
+from support import GradeText, edited, find_check, solution
+
+from grader.course.load import CourseFolder
+from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine
+from grader.grading.exercise import Standins
+from grader.handin.read import Source, Submission
+from grader.key.cache import load_keys
+from grader.records.calls import HIDDEN
+from grader.records.results import Diagnosis, ExerciseResult, Status
+
+SOURCE = solution("exercise3_multi_head.py")
+QKV = [
+    f"self.to_{part} = nn.Linear(embed_dim, num_heads * size, bias=bias)"
+    for part in ("queries", "keys", "values")
+]
+UNHEARD = "size = embed_dim // num_heads"
+LAST = "nn.Linear(num_heads * size, embed_dim)"
+KEYS = ("keys = self.to_keys(x)", "keys = self.to_queries(x)")
+ALWAYS = [(line, line.replace("bias=bias", "bias=True")) for line in QKV]
+MISSING = (LAST, LAST.replace("embed_dim)", "embed_dim, bias=False)"))
+
+
+def graded(grade_text: GradeText, *edits: tuple[str, str]) -> tuple[ExerciseResult, Diagnosis]:
+    result = grade_text({"exercise3": edited(SOURCE, *edits)})
+    (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
+    return result, found
+
+
+def test_a_missing_bias_is_a_bias_of_zero(grade_text: GradeText) -> None:
+    result, found = graded(grade_text, MISSING)
+    assert found.sentence.startswith("Right values. One deviation: `unify_heads` has no bias.")
+    assert find_check(result, "MultiHeadSelfAttention/numeric").status is Status.PASSED
+    lost = [c.id.in_target for c in result.checks if c.score < c.max_score and c.kind != "bug"]
+    assert lost == [
+        "shape/own-biases",
+        "numeric/own-biases",
+        "gradient/own-biases",
+        "property/registered",
+    ]
+    told = [c for c in result.checks if c.told]
+    assert {c.next_step for c in told} == {"give it one: torch makes it unless told otherwise"}
+
+
+def test_biases_that_are_always_there_cost_one_property(grade_text: GradeText) -> None:
+    result, found = graded(grade_text, *ALWAYS)
+    assert "biases although bias=False (`to_queries.bias`, `to_keys.bias`, `to_values.bias`)" in (
+        found.sentence
+    )
+    lost = [c.id.in_target for c in result.checks if c.score < c.max_score]
+    assert lost == ["property/registered"]
+
+
+@pytest.mark.parametrize("beside", [[MISSING], ALWAYS, [MISSING, *ALWAYS]])
+def test_a_mistake_is_named_beside_deviations(
+    grade_text: GradeText, beside: list[tuple[str, str]]
+) -> None:
+    _, found = graded(grade_text, KEYS, *beside)
+    assert "keys-from-queries" in found.bugs
+    assert "the keys are made from the queries" in found.evidence
+
+
+def test_an_option_is_told_as_unheard_only_where_nothing_changes(grade_text: GradeText) -> None:
+    """Biases of zero make no difference, and are heard all the same."""
+    _, found = graded(grade_text, KEYS)
+    assert not any("not used" in sentence for sentence in found.deviations)
+
+
+def test_zeros_earn_less_than_a_sixth(grade_text: GradeText) -> None:
+    result = grade_text(
+        {
+            "exercise3": edited(
+                SOURCE,
+                ("output = self.unify_heads(merged)", "output = 0 * self.unify_heads(merged)"),
+            )
+        }
+    )
+    checks = [c for c in result.checks if c.target == "MultiHeadSelfAttention"]
+    assert sum(c.score for c in checks) <= 0.15 * sum(c.max_score for c in checks)
+
+
+def test_hidden_cases_give_no_option_away(
+    folder: CourseFolder,
+    warm: WarmProcess,
+    key_cache: Path,  # noqa: ARG001 - keys are built
+) -> None:
+    keys = load_keys(folder, ["exercise3"], HIDDEN, secret=b"a secret of sixteen bytes or more")
+    unheard = ("size = embed_dim // num_heads if head_dim is None else head_dim", UNHEARD)
+    text = edited(SOURCE, unheard)
+    exercise = folder.course.exercise("exercise3")
+    sources = {e.id: Source(e.file, problem="not handed in") for e in folder.course.exercises}
+    sources["exercise3"] = Source(exercise.file, units=((exercise.file, text),))
+    engine = Engine(folder, keys, Standins.of(folder), warm)
+    (found,) = engine.run(exercise, Submission(sources)).result.diagnoses
+    assert found.deviations == ("`head_dim` is not used",)

@@ -1,0 +1,99 @@
+"""Parameters in other roles: what a child gets, and what its gradients then mean."""
+
+import numpy as np
+import pytest
+
+from grader.grading.arrangements import (
+    Arrangement,
+    Rows,
+    arrangements_of,
+    settled,
+    shown_guesses,
+)
+from grader.records.answers import Answer, AnswerStatus, Bound
+from grader.records.calls import Call
+from grader.worker.names import Group, tensor_name
+from grader.worker.protocol import Action, Role, RoleKind, TargetKind, Told, Value
+
+LAYERS = ("one", "two", "three")
+ROLES = tuple(Role(f"{name}.weight", (4, 3), RoleKind.LINEAR) for name in LAYERS)
+TENSORS = {
+    f"{role.name}!": np.random.default_rng(i).normal(size=(4, 3)) for i, role in enumerate(ROLES)
+}
+CALL = Call(
+    "target/main-1/forward",
+    "target",
+    TargetKind.MODULE,
+    Action.FORWARD,
+    (Value(3), Value(2)),
+    {},
+    (),
+    ("output",),
+    ROLES,
+    {role.name: f"{role.name}!" for role in ROLES},
+)
+
+
+def bound(told: Told, *names: str) -> list[Bound]:
+    return [Bound(name=f"own{i}.weight", roles=[n], told=told) for i, n in enumerate(names)]
+
+
+def test_what_a_name_tells_is_never_exchanged() -> None:
+    roles = [role.name for role in ROLES]
+    assert arrangements_of(CALL, bound(Told.NAME, *roles)) == []
+    assert arrangements_of(CALL, bound(Told.SHAPE, *roles)) == []
+    assert shown_guesses(CALL, bound(Told.NAME, *roles)) == {}
+
+
+def test_alike_layers_without_names_are_tried_in_every_order() -> None:
+    found = bound(Told.ORDER, *(role.name for role in ROLES))
+    ways = arrangements_of(CALL, found)
+    assert len(ways) == 5
+    orders = {tuple(w.arranged(CALL, TENSORS)[0].parameters.values()) for w in ways}
+    assert len(orders) == 5
+    assert shown_guesses(CALL, found) == {"own0": "one", "own1": "two", "own2": "three"}
+
+
+def test_rows_of_a_fused_layer_are_tried_role_by_role_and_part_by_part() -> None:
+    fused = [Bound(name="qkv.weight", roles=[role.name for role in ROLES], told=Told.ORDER)]
+    ways = arrangements_of(CALL, fused)
+    # six orders of the roles, each as it is and in three orders of two parts, but for the usual one
+    assert len(ways) == 6 * 4 - 1
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        Arrangement({"one": "two", "two": "one"}),
+        Arrangement({}, (Rows(LAYERS, 1, (1, 0, 2)),)),
+        Arrangement({"one": "three", "three": "one"}, (Rows(LAYERS, 1, (2, 0, 1)),)),
+    ],
+)
+def test_gradients_come_back_under_the_roles_that_are_played(way: Arrangement) -> None:
+    """A gradient equal to the parameter itself has to come back as the role's own values."""
+    call, added = way.arranged(CALL, TENSORS)
+    handed = {**TENSORS, **added}
+    gradients = {
+        tensor_name(Group.GRADIENT, role): handed[key] for role, key in call.parameters.items()
+    }
+    restored = way.restored(CALL, Answer(AnswerStatus.OK, gradients))
+    for role in ROLES:
+        name = tensor_name(Group.GRADIENT, role.name)
+        np.testing.assert_array_equal(restored.tensors[name], TENSORS[f"{role.name}!"])
+
+
+def test_a_call_without_the_counting_argument_keeps_its_rows() -> None:
+    rows = Rows(LAYERS, 7, (1, 0, 2))
+    values = [TENSORS[f"{role.name}!"] for role in ROLES]
+    for laid, value in zip(rows.lay(values, CALL), values, strict=True):
+        np.testing.assert_array_equal(laid, value)
+
+
+def test_a_layer_plays_one_part_in_every_case() -> None:
+    """In a case in which more layers are alike, the same guess comes out otherwise."""
+    roles = [role.name for role in ROLES]
+    plain, option = bound(Told.ORDER, *roles), bound(Told.ORDER, *reversed(roles))
+    ways = settled(Arrangement({}), "main-1", {"main-1": plain, "biased-1": option, "none-1": []})
+    assert ways["main-1"] == Arrangement({})
+    assert ways["biased-1"].layers == {"three": "one", "one": "three"}
+    assert "none-1" not in ways

@@ -1,0 +1,38 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def fold_heads(x, num_heads):
+    b, t, e = x.shape
+    d = e // num_heads
+    return x.view(b, t, num_heads, d).transpose(1, 2).reshape(b * num_heads, t, d)
+
+
+def unfold_heads(x, num_heads):
+    bh, t, d = x.shape
+    b = bh // num_heads
+    return x.view(b, num_heads, t, d).transpose(1, 2).reshape(b, t, num_heads * d)
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, head_dim=None, bias=False):
+        super().__init__()
+        assert embed_dim % num_heads == 0
+        self.h = num_heads
+        self.d = embed_dim // num_heads
+        self.query = nn.Linear(embed_dim, embed_dim)
+        self.key = nn.Linear(embed_dim, embed_dim)
+        self.value = nn.Linear(embed_dim, embed_dim)
+        self.proj = nn.Linear(embed_dim, embed_dim)
+
+    def forward(self, x):
+        b, t, e = x.shape
+        q = self.query(x).view(b, t, self.h, self.d).transpose(1, 2)
+        k = self.key(x).view(b, t, self.h, self.d).transpose(1, 2)
+        v = self.value(x).view(b, t, self.h, self.d).transpose(1, 2)
+        s = q @ k.transpose(-2, -1) / self.d**0.5
+        w = F.dropout(s.softmax(-1), 0.1, self.training)
+        y = w @ v
+        y = y.transpose(1, 2).contiguous().view(b, t, e)
+        return self.proj(y)

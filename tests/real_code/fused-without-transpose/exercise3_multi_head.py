@@ -1,0 +1,36 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def fold_heads(x, num_heads):
+    b, t, e = x.shape
+    d = e // num_heads
+    return x.view(b, t, num_heads, d).transpose(1, 2).reshape(b * num_heads, t, d)
+
+
+def unfold_heads(x, num_heads):
+    bh, t, d = x.shape
+    b = bh // num_heads
+    return x.view(b, num_heads, t, d).transpose(1, 2).reshape(b, t, num_heads * d)
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, head_dim=None, bias=False):
+        super().__init__()
+        if head_dim is None and embed_dim % num_heads:
+            raise ValueError("no")
+        self.h = num_heads
+        self.d = head_dim or embed_dim // num_heads
+        m = self.h * self.d
+        self.qkv = nn.Linear(embed_dim, 3 * m, bias=bias)
+        self.proj = nn.Linear(m, embed_dim)
+
+    def forward(self, x):
+        b, t, e = x.shape
+        q, k, v = self.qkv(x).view(b, t, self.h, 3 * self.d).transpose(1, 2).chunk(3, dim=-1)
+        s = q @ k.transpose(-2, -1) / self.d**0.5
+        w = s.softmax(-1)
+        y = w @ v
+        y = y.contiguous().view(b, t, self.h * self.d)
+        return self.proj(y)

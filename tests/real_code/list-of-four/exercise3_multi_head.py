@@ -1,0 +1,35 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def fold_heads(x, num_heads):
+    b, t, e = x.shape
+    d = e // num_heads
+    return x.view(b, t, num_heads, d).transpose(1, 2).reshape(b * num_heads, t, d)
+
+
+def unfold_heads(x, num_heads):
+    bh, t, d = x.shape
+    b = bh // num_heads
+    return x.view(b, num_heads, t, d).transpose(1, 2).reshape(b, t, num_heads * d)
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, head_dim=None, bias=False):
+        super().__init__()
+        assert embed_dim % num_heads == 0
+        self.h = num_heads
+        self.d = embed_dim // num_heads
+        self.linears = nn.ModuleList([nn.Linear(embed_dim, embed_dim) for _ in range(4)])
+
+    def forward(self, x):
+        b, t, e = x.shape
+        q = self.linears[1](x).view(b, t, self.h, self.d).transpose(1, 2)
+        k = self.linears[0](x).view(b, t, self.h, self.d).transpose(1, 2)
+        v = self.linears[2](x).view(b, t, self.h, self.d).transpose(1, 2)
+        s = q @ k.transpose(-2, -1) / self.d**0.5
+        w = s.softmax(-1)
+        y = w @ v
+        y = y.transpose(1, 2).contiguous().view(b, t, e)
+        return self.linears[3](y)
