@@ -6,7 +6,7 @@ from grader.worker import harness
 
 def echoed(self, call):
     tensors = {}
-    for name, value in self.tensors.items():
+    for _, value in sorted(self.tensors.items(), reverse=True):  # else in no fixed order
         for output in ("output/output", "output/weights", "grad-of-input/0", "grad-of-input/1", "grad-of-input/2"):
             tensors.setdefault(output, torch.zeros_like(value))
     return {"call": call.id, "status": "ok", "info": {}}, tensors
