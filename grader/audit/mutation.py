@@ -33,12 +33,10 @@ from grader.records.answers import Answer
 from grader.records.calls import Call
 from grader.records.ids import CallId, CheckId, Kind
 from grader.records.key import AnswerKey
-from grader.records.results import Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action
 from grader.worker.targets import Recipes
 
-_BAD = (Status.FAILED, Status.TIMEOUT)
 _UNLOADED = "does not load"
 _ENDLESS = "does not end"
 
@@ -205,7 +203,7 @@ class _Bench:
         runner = MutantRunner(self.folder, self.exercise, source, self.key, self.recipes)
         found = runner.examine(as_mutant(source, own if fit else ""), targets, bugs=False)
         results = [r for target in targets for r in found.results[target.name]]
-        return next((str(r.id) for r in results if r.status in _BAD), "")
+        return next((str(r.id) for r in results if r.failed), "")
 
     def _run(self, source: str, calls: Sequence[Call], dtype: torch.dtype) -> dict[str, Answer]:
         reference = Reference(self.exercise, source, self.folder, dtype)

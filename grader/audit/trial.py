@@ -16,7 +16,6 @@ from grader.errors import CourseError
 from grader.key.build_bugs import BuiltKey, Finding, MutantRunner, affected
 from grader.records.ids import CheckId, Kind
 from grader.records.key import CheckProof
-from grader.records.results import Status
 from grader.records.signatures import Suspects
 
 
@@ -91,7 +90,7 @@ def _tried(runner: MutantRunner, found: Finding) -> BugTrial:
     own = {p.check for p in known.proofs if isinstance(p, CheckProof)}
     if known.shown_by_values:
         own.add(CheckId(runner.exercise.id, bug.target, Kind.BUG, bug.id))
-    failed = [r.id for r in results if r.status in (Status.FAILED, Status.TIMEOUT)]
+    failed = [r.id for r in results if r.failed]
     return BugTrial(
         bug=bug.key,
         variant=found.mutant.number,

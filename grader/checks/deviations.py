@@ -24,7 +24,6 @@ from grader.records.text import clean
 from grader.worker.names import Group, compared
 from grader.worker.protocol import Action, Scalar
 
-_BAD = (Status.FAILED, Status.TIMEOUT)
 _SHOWN = 3  # biases that are named
 
 
@@ -53,7 +52,7 @@ class Deviation:
 
     def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
         """Return the failed checks that it explains, those of known bugs aside."""
-        judged = [r for r in results if r.kind is not Kind.BUG and r.status in _BAD]
+        judged = [r for r in results if r.kind is not Kind.BUG and r.failed]
         return {r.id for r in judged if self.explains(evidence, r.id)}
 
 
@@ -64,7 +63,7 @@ def find_deviations(
 
     `tried` has, for options that failed, what the first ordinary call came to with them.
     """
-    failed = {r.id for r in results if r.status in _BAD}
+    failed = {r.id for r in results if r.failed}
     groups = dict.fromkeys(c.name for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC))
     found = [
         deviation
@@ -96,7 +95,7 @@ def tell(
     told = []
     for result in results:
         due = [d for d in deviations if d.explains(evidence, result.id)]
-        if due and result.status in _BAD:
+        if due and result.failed:
             result = replace(result, next_step=due[0].step, told=True)
             if result.kind is not Kind.PROPERTY:
                 result = replace(result, message=due[0].sentence)

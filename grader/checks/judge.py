@@ -45,6 +45,7 @@ class _Judge:
         course, exercise = evidence.course, evidence.exercise
         self._properties = {p.name: p for p in kinds_of(course, exercise, evidence.target)}
         self._bugs = {bug.id: bug for bug in evidence.key.book.checked(evidence.target.name)}
+        self._values: dict[str, Judgement] = {}  # by group; many checks ask for it
 
     def outcome(self, share: Share) -> Judgement:
         """Return what one check came to."""
@@ -71,6 +72,11 @@ class _Judge:
         return PASSED
 
     def _numeric(self, group: str) -> Judgement:
+        if group not in self._values:
+            self._values[group] = self._judge_values(group)
+        return self._values[group]
+
+    def _judge_values(self, group: str) -> Judgement:
         """Values; a factory has its own, and is judged by what it makes of correct parts."""
         if not self._evidence.target.points.numeric:
             outcome = self._shape(group)

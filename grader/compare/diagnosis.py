@@ -24,7 +24,6 @@ from grader.worker.protocol import Action
 STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
-_BAD = (Status.FAILED, Status.TIMEOUT)
 
 Names = tuple[str, ...]  # of bugs that act at once, as "target/id"
 
@@ -53,12 +52,12 @@ def diagnose(
     called where no single bug fits. With `whole` bugs have to explain every value.
     """
     judged = [r for r in results if r.kind is not Kind.BUG]
-    failed = [r for r in judged if r.status in _BAD and r.id not in aside.checks]
+    failed = [r for r in judged if r.failed and r.id not in aside.checks]
     own = suspects.get(evidence.target.name)
     if not failed or own is None or _is_unwritten(evidence):
         return None
-    for tolerance in (STRICT, _LAX):
-        look = _Look(evidence, judged, own, pairs, aside, tolerance)
+    look = _Look(evidence, judged, own, pairs, aside)
+    for look.tolerance in (STRICT, _LAX):
         found = look.exact() or look.by_values(whole=whole)
         if not found and not whole:
             found = look.by_checks()
@@ -76,7 +75,7 @@ class _Look:
     own: Suspects
     pairs: Callable[[], Mapping[str, Suspects]]
     aside: Aside
-    tolerance: float
+    tolerance: float = STRICT
     calls: list[Call] = field(init=False)
     rows: list[int] = field(init=False)  # the calls of values that count
     kept: list[int] = field(init=False)  # all calls that count
@@ -108,13 +107,13 @@ class _Look:
         seen = self.seen.of_values(self.rows)
         if not self._any_value():
             return None
-        possible = self.own.only(self._not_contradicted())
+        possible = self._not_contradicted()
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._shown(names)}
         found = found or self._pairs(seen)
         where = ""
         if not found and not whole:
-            found, where = self._where_wrong(seen)
+            found, where = self._where_wrong(possible, seen)
         if not found:
             return None
         beside = [] if where else self._silent(self._unexplained(found))
@@ -184,9 +183,8 @@ class _Look:
         kept = pairs.part([places[row] for row in self.rows], None, [])
         return self._least(kept.matching(seen, self.tolerance))
 
-    def _where_wrong(self, seen: Signature) -> tuple[dict[Names, float], str]:
+    def _where_wrong(self, possible: Suspects, seen: Signature) -> tuple[dict[Names, float], str]:
         """Bugs that explain all that is wrong, though they would break more; and the cases."""
-        possible = self.own.only(self._not_contradicted())
         due = self.right.of_values(self.rows)
         calls = [self.calls[row] for row in self.rows]
         fitting = possible.of_values(self.rows).matching_where_wrong(
@@ -202,8 +200,8 @@ class _Look:
         few = listed if len(listed) == len(names) and len(listed) <= LISTED else []
         return dict(fitting), f" ({', '.join(few)})" if few else " "
 
-    def _not_contradicted(self) -> Array:
-        """Which suspects fail no check of a claim that the submission passed."""
+    def _not_contradicted(self) -> Suspects:
+        """The suspects that fail no check of a claim that the submission passed."""
         course = self.evidence.course
         cleared = [
             place
@@ -212,7 +210,7 @@ class _Look:
             and (prop := course.property_of(result.id)) is not None
             and prop.claim
         ]
-        return np.asarray(~self.own.failing[:, cleared].any(axis=1))
+        return self.own.only(np.asarray(~self.own.failing[:, cleared].any(axis=1)))
 
     # ---- bugs that no value shows ------------------------------------------------------------
 

@@ -148,7 +148,7 @@ def settled(
             if own in meant and meant[own] != layer
         }
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
-            ways[name] = Arrangement(layers, way.rows) if layers or way.rows else Arrangement({})
+            ways[name] = Arrangement(layers, way.rows)
     return ways
 
 

@@ -31,8 +31,6 @@ from grader.records.text import clean
 from grader.worker.loading import STANDIN_LABEL
 from grader.worker.protocol import Earlier
 
-_BAD = (Status.FAILED, Status.TIMEOUT)
-
 
 @dataclass(frozen=True)
 class Standins:
@@ -174,7 +172,7 @@ def _diagnose(
         return None, ()
     known = diagnose(evidence, results, suspects, pairs, whole=True)
     covered = checks_failed_by(suspects, evidence, results, known)
-    failed = {r.id for r in results if r.status in _BAD}
+    failed = {r.id for r in results if r.failed}
     wrong = any(c.kind is Kind.NUMERIC and not c.name for c in failed)
     if known and wrong and {c for c in failed if c.kind is not Kind.BUG} <= covered:
         return known, ()  # it explains all there is
@@ -200,7 +198,7 @@ def _diagnose(
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:
     """Whether a check fails for nothing but deviations, if it fails."""
-    return result.status not in _BAD or result.id in aside.checks
+    return not result.failed or result.id in aside.checks
 
 
 def _locate(evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds) -> Diagnosis | None:

@@ -279,11 +279,7 @@ def _prove(
             best = max(best, _Farthest(shown and plain, apart[0], apart[1], call.id))
         if min(best.in_float32, best.in_float64) > 1:
             return ValueProof(best.call, group), (best.in_float64, best.in_float32)
-    failed = [
-        r.id
-        for r in found.results[bug.target]
-        if r.status in (Status.FAILED, Status.TIMEOUT) and r.kind is not Kind.NUMERIC
-    ]
+    failed = [r.id for r in found.results[bug.target] if r.failed and r.kind is not Kind.NUMERIC]
     properties = [check for check in failed if check.kind is Kind.PROPERTY]
     return CheckProof((properties or failed)[0]) if failed else None, None
 

@@ -124,6 +124,11 @@ class CheckResult:
         """The name of the target that is checked."""
         return self.id.target
 
+    @property
+    def failed(self) -> bool:
+        """Whether the submission's answer was wrong, or came too late."""
+        return self.status in (Status.FAILED, Status.TIMEOUT)
+
 
 @dataclass(frozen=True)
 class CheckGroup:
