@@ -25,7 +25,12 @@ _GROUPS = pytest.StashKey[Path]()  # where a worker says which tests stay togeth
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose where keys are kept: a folder of this run, or one that stays for the next."""
+    """Choose where keys are kept: a folder of this run, or one that stays for the next.
+
+    torch gets one thread, wherever a test imports it: several wait for each other, and on two
+    processors two workers of pytest-xdist came to a fifth of the speed.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"
     config.addinivalue_line("markers", "key: needs an answer key; set where a fixture asks for one")
     given = getattr(config, "workerinput", {})  # in a worker of pytest-xdist
     made = given.get("keys") or os.environ.get("GRADE_TEST_CACHE")

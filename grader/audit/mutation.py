@@ -33,8 +33,9 @@ from grader.records.answers import Answer
 from grader.records.calls import Call
 from grader.records.ids import CallId, CheckId, Kind
 from grader.records.key import AnswerKey
+from grader.records.results import Status
 from grader.worker.names import Group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
 
 _UNLOADED = "does not load"
@@ -184,19 +185,28 @@ class _Bench:
         )
 
     def _fails_main(self, source: str, target: Target) -> str:
-        """Only the main cases: a case that fails in both dtypes fails the numeric check."""
-        if not target.points.numeric:
+        """Only the main cases: a case that fails in both dtypes fails the numeric check.
+
+        A factory has values where it is made of correct parts: cases of its own.
+        """
+        if not target.points.numeric and target.kind is not TargetKind.FACTORY:
             return ""
         plan = self.key.plan
         main = [case for case in plan.numeric_cases(target.name) if case.main]
         calls = [plan.call(CallId(target.name, case.id, Action.FORWARD)) for case in main]
+        for prop in self.folder.course.properties(self.exercise, target):
+            calls += plan.of_property(target.name, prop.name) if prop.of_parts else []
         answers = self._run(source, calls, torch.float64)
-        evidence = self._evidence(target, answers, {})
-        if all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls):
+        if not self._any_wrong(self._evidence(target, answers, {}), calls):
             return ""
         again = self._evidence(target, answers, self._run(source, calls, torch.float32))
-        wrong = any(not judge_call(again, call, Group.OUTPUT).passed for call in calls)
+        wrong = self._any_wrong(again, calls)
         return str(CheckId(self.exercise.id, target.name, Kind.NUMERIC)) if wrong else ""
+
+    def _any_wrong(self, evidence: Evidence, calls: Sequence[Call]) -> bool:
+        return any(
+            judge_call(evidence, call, Group.OUTPUT).status is Status.FAILED for call in calls
+        )
 
     def _fails(self, source: str, own: str, targets: Sequence[Target], *, fit: bool) -> str:
         """Every check of some targets; training to the end is judged only where `fit`."""

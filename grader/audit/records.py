@@ -1,6 +1,7 @@
 """What an audit finds, and what of it is a problem."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -39,6 +40,14 @@ class PairReport(StrEnum):
     AMBIGUOUS = "ambiguous"  # as one of too many
     MASKED = "masked"  # by the one that hides the other: together they are that one
     ANOTHER = "another"  # by another bug's name: together they are that
+
+
+@dataclass(frozen=True)
+class PairTrial:
+    """Pairs of known bugs, tried."""
+
+    reports: Counter[PairReport]
+    step: int  # 1 where all were tried, n where about one of n was
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ class ExerciseAudit:
     max_score: float
     checks: tuple[CheckId, ...]
     bugs: tuple[BugTrial, ...]
-    pairs: Mapping[PairReport, int]
+    pairs: PairTrial
     margin: float  # least distance of a bug that values show, in float64 tolerances
     margin32: float
     variants: tuple[VariantTrial, ...]
@@ -115,8 +124,7 @@ class ExerciseAudit:
     @property
     def pairs_named(self) -> float:
         """Share of the pairs named, of those that look like no single bug."""
-        told = self.pairs[PairReport.NAMED] + self.pairs[PairReport.AMBIGUOUS]
-        return self.pairs[PairReport.NAMED] / told if told else 1.0
+        return _share_named([self.pairs])
 
     @property
     def deviation(self) -> float:
@@ -163,9 +171,12 @@ class Audit:
     @property
     def pairs_named(self) -> float:
         """Share of pairs named over the course."""
-        named = sum(e.pairs[PairReport.NAMED] for e in self.exercises)
-        told = named + sum(e.pairs[PairReport.AMBIGUOUS] for e in self.exercises)
-        return named / told if told else 1.0
+        return _share_named([exercise.pairs for exercise in self.exercises])
+
+    @property
+    def pair_step(self) -> int:
+        """The widest step that was taken through an exercise's pairs; 1 where all were tried."""
+        return max((exercise.pairs.step for exercise in self.exercises), default=1)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -174,3 +185,9 @@ class Audit:
         if self.pairs_named < _LEAST_PAIRS:
             lines.append(f"only {self.pairs_named:.0%} of the pairs of bugs are named")
         return tuple(lines)
+
+
+def _share_named(trials: Sequence[PairTrial]) -> float:
+    named = sum(trial.reports[PairReport.NAMED] for trial in trials)
+    told = named + sum(trial.reports[PairReport.AMBIGUOUS] for trial in trials)
+    return named / told if told else 1.0

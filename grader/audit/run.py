@@ -1,8 +1,9 @@
 """`grade audit`: gathers what the course's tests of its own tests came to."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from grader.audit.records import (
@@ -10,7 +11,7 @@ from grader.audit.records import (
     BugTrial,
     ExerciseAudit,
     MutantTrial,
-    PairReport,
+    PairTrial,
     VariantTrial,
 )
 from grader.audit.tasks import build_tried_key, try_bugs, try_mutants, try_pairs
@@ -39,15 +40,17 @@ def run_audit(
     warm: WarmProcess,
     expect: Callable[[int], None],
     advance: Callable[[str], None],
+    *,
+    all_pairs: bool,
 ) -> Audit:
     """Audit all exercises; raises GraderError for a course that cannot be built.
 
     `variants` holds a folder of correct submissions for each exercise. `expect` and `advance`
-    hear of steps to come and steps done.
+    hear of steps to come and steps done. Without `all_pairs`, many pairs of bugs are tried in part.
     """
     _refuse_without_bugs(folder)
     with Builders() as builders:
-        trials = _Trials(folder, builders, expect, advance)
+        trials = _Trials(folder, builders, expect, advance, all_pairs)
         keys = trials.load_keys()
         alone = replace(keys, pairs=lambda _: {})  # a variant has no bug to name
         engine = Engine(folder, alone, Standins.of(folder), warm)
@@ -75,7 +78,7 @@ class _Tried:
     """What builders found of one exercise."""
 
     bugs: tuple[BugTrial, ...]
-    pairs: Mapping[PairReport, int]
+    pairs: PairTrial
     mutants: MutantTrial
 
 
@@ -87,6 +90,7 @@ class _Trials:
     builders: Builders
     expect: Callable[[int], None]
     advance: Callable[[str], None]
+    all_pairs: bool
     built: dict[str, Future[tuple[BugTrial, ...]]] = field(default_factory=dict)  # by exercise
 
     def load_keys(self) -> Keys:
@@ -105,7 +109,7 @@ class _Trials:
         orders = orders_for(self.folder, by_work, PUBLIC, PUBLIC_SECRET, keys.place)
         untried = [order for order in orders if order.exercise not in self.built]
         self.expect(len(untried) - len(by_work))
-        pairs = self.builders.start(try_pairs, orders)
+        pairs = self.builders.start(partial(try_pairs, whole=self.all_pairs), orders)
         bugs = self.builders.start(try_bugs, untried)
         mutants = self.builders.start(try_mutants, orders)
         self.builders.wait(
@@ -176,7 +180,7 @@ def _gather(
         max_score=graded.reference.max_score,
         checks=tuple(check.id for check in graded.reference.checks),
         bugs=tried.bugs,
-        pairs={report: tried.pairs.get(report, 0) for report in PairReport},
+        pairs=tried.pairs,
         margin=min((bug.margin64 or 0.0 for bug in shown), default=float("inf")),
         margin32=min((bug.margin32 or 0.0 for bug in shown), default=float("inf")),
         variants=graded.variants,

@@ -1,8 +1,6 @@
 """What builders do for an audit; torch is imported only where a task runs."""
 
-from collections.abc import Mapping
-
-from grader.audit.records import BugTrial, MutantTrial, PairReport
+from grader.audit.records import BugTrial, MutantTrial, PairTrial
 from grader.key.builders import KeyOrder
 
 
@@ -23,13 +21,13 @@ def try_bugs(order: KeyOrder) -> tuple[BugTrial, ...]:
         return trial.try_bugs(runner)
 
 
-def try_pairs(order: KeyOrder) -> Mapping[PairReport, int]:
+def try_pairs(order: KeyOrder, *, whole: bool) -> PairTrial:
     """Count pairs of bugs by how they are reported; their signatures are built where missing."""
     from grader.audit import trial
     from grader.key.build import open_runner, pairs_of
 
     with open_runner(order) as runner:
-        return trial.try_pairs(runner, pairs_of(order, runner))
+        return trial.try_pairs(runner, pairs_of(order, runner), whole=whole)
 
 
 def try_mutants(order: KeyOrder) -> MutantTrial:

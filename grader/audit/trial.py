@@ -3,12 +3,13 @@
 Runs in a builder, next to the solutions.
 """
 
+import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from grader.audit.records import BugTrial, PairReport
+from grader.audit.records import BugTrial, PairReport, PairTrial
 from grader.compare.diagnosis import LISTED, STRICT, count_behaviours, diagnose
 from grader.compare.signature import value_rows
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
@@ -17,6 +18,9 @@ from grader.key.build_bugs import BuiltKey, Finding, MutantRunner, affected
 from grader.records.ids import CheckId, Kind
 from grader.records.key import CheckProof
 from grader.records.signatures import Suspects
+
+_FEW = 100  # pairs of an exercise: so many are all tried
+_EVERY = 4  # of more pairs, about one of four is
 
 
 def try_bugs(runner: MutantRunner) -> tuple[BugTrial, ...]:
@@ -38,19 +42,37 @@ def try_findings(built: BuiltKey) -> tuple[BugTrial, ...]:
     return tuple(trials)
 
 
-def try_pairs(runner: MutantRunner, pairs: Mapping[str, Suspects]) -> Counter[PairReport]:
-    """Count the pairs of bugs by how they are reported."""
-    mutants = [mutant for mutant in _mutants(runner) if not mutant.number]
-    tried = [
-        report
-        for first, second in combinations(mutants, 2)
-        if first.bug.target == second.bug.target
-        and not _both_shown(runner, first, second)
-        and (report := _try_pair(runner, first, second, pairs)) is not None
+def try_pairs(runner: MutantRunner, pairs: Mapping[str, Suspects], *, whole: bool) -> PairTrial:
+    """Count the pairs of bugs by how they are reported; of many only a part, but for `whole`.
+
+    Pairs that values show are looked up in `pairs`; all others are run.
+    """
+    run = [
+        (first, second)
+        for first, second in combinations([m for m in _mutants(runner) if not m.number], 2)
+        if first.bug.target == second.bug.target and not _both_shown(runner, first, second)
     ]
-    for target, some in pairs.items():
-        tried += _try_shown_pairs(runner, target, some)
-    return Counter(tried)
+    shown = [(target, row) for target, some in pairs.items() for row in range(len(some.names))]
+    step = choose_step(len(run) + len(shown), whole=whole)
+    tried = [
+        _try_pair(runner, first, second, pairs)
+        for first, second in run
+        if is_tried([first.bug.key, second.bug.key], step)
+    ]
+    found = Counter(report for report in tried if report is not None)
+    asked = [(target, row) for target, row in shown if is_tried(pairs[target].names[row], step)]
+    found.update(_try_shown_pairs(runner, pairs, asked))
+    return PairTrial(found, step)
+
+
+def choose_step(count: int, *, whole: bool) -> int:
+    """Return 1 where all of so many pairs are tried, n where about one of n is."""
+    return 1 if whole or count <= _FEW else _EVERY
+
+
+def is_tried(names: Sequence[str], step: int) -> bool:
+    """Whether a pair is among those that are tried: always the same, and spread over all bugs."""
+    return zlib.crc32(" ".join(names).encode()) % step == 0
 
 
 def _mutants(runner: MutantRunner) -> list[Mutant]:
@@ -65,21 +87,25 @@ def _both_shown(runner: MutantRunner, first: Mutant, second: Mutant) -> bool:
     return all(runner.key.book.by_key(m.bug.key).shown_by_values for m in (first, second))
 
 
-def _try_shown_pairs(runner: MutantRunner, target: str, pairs: Suspects) -> list[PairReport]:
-    """Return how each pair that values show would be reported, from the signatures alone."""
-    rows = value_rows(runner.key.plan.of_target(target))
-    singles = runner.key.suspects[target].of_values(rows)
-    reports = []
-    for index, names in enumerate(pairs.names):
-        seen = pairs.signature(index)
-        alone = {one for (one,), _ in singles.matching(seen, STRICT)}
-        alike = {some for some, _ in pairs.matching(seen, STRICT)}
+def _try_shown_pairs(
+    runner: MutantRunner, pairs: Mapping[str, Suspects], shown: Sequence[tuple[str, int]]
+) -> Iterator[PairReport]:
+    """Tell how each pair that values show would be reported, from the signatures alone."""
+    suspects = runner.key.suspects
+    singles = {
+        target: suspects[target].of_values(value_rows(runner.key.plan.of_target(target)))
+        for target in pairs
+    }
+    for target, row in shown:
+        seen = pairs[target].signature(row)
+        alone = {one for (one,), _ in singles[target].matching(seen, STRICT)}
         if alone:
-            reports.append(PairReport.MASKED if alone & set(names) else PairReport.ANOTHER)
+            own = alone & set(pairs[target].names[row])
+            yield PairReport.MASKED if own else PairReport.ANOTHER
         else:
-            few = count_behaviours(runner.key.suspects.values(), alike) <= LISTED
-            reports.append(PairReport.NAMED if few else PairReport.AMBIGUOUS)
-    return reports
+            alike = {some for some, _ in pairs[target].matching(seen, STRICT)}
+            few = count_behaviours(suspects.values(), alike) <= LISTED
+            yield PairReport.NAMED if few else PairReport.AMBIGUOUS
 
 
 def _tried(runner: MutantRunner, found: Finding) -> BugTrial:

@@ -17,7 +17,7 @@ from grader.report.compositions import compositions_to_json, render_compositions
 
 
 def run_audit_command(
-    course: Path | None, variants: Path | None, *, as_json: bool, html: Path | None
+    course: Path | None, variants: Path | None, *, all_pairs: bool, as_json: bool, html: Path | None
 ) -> int:
     """Audit, print, and return the exit status: 0 where nothing is wrong."""
     folder = load_course(find_course(course))
@@ -26,7 +26,9 @@ def run_audit_command(
     progress = ProgressBar()
     warm = WarmProcess()
     try:
-        audit = run_audit(folder, found, warm, progress.expect, progress.advance)
+        audit = run_audit(
+            folder, found, warm, progress.expect, progress.advance, all_pairs=all_pairs
+        )
     finally:
         warm.close()
         progress.finish()

@@ -18,6 +18,7 @@ from grader.cli.groups import COURSE, ISOLATION, JOBS, Suggesting
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
+@click.option("--all-pairs", is_flag=True, help="Try all pairs of bugs, and not one of four.")
 @click.option(
     "--compose",
     type=click.IntRange(1),
@@ -31,6 +32,7 @@ def audit(
     variants: Path | None,
     as_json: bool,
     html: Path | None,
+    all_pairs: bool,
     compose: int | None,
     seed: int,
     jobs: int | None,
@@ -46,7 +48,7 @@ def audit(
 
     if compose is not None:
         sys.exit(run_compose_command(course, compose, seed, jobs, as_json=as_json))
-    sys.exit(run_audit_command(course, variants, as_json=as_json, html=html))
+    sys.exit(run_audit_command(course, variants, all_pairs=all_pairs, as_json=as_json, html=html))
 
 
 @click.command()

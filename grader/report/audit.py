@@ -2,7 +2,7 @@
 
 import click
 
-from grader.audit.records import Audit, BugTrial, ExerciseAudit
+from grader.audit.records import Audit, BugTrial, ExerciseAudit, PairReport
 from grader.records.ids import CheckId, Kind
 from grader.records.results import FORMAT_VERSION
 from grader.report.layout import columns
@@ -24,6 +24,7 @@ def render_audit(audit: Audit) -> str:
         f"{audit.course}: {audit.points:g} points, "
         f"{len({b.bug for b in bugs})} known bugs in {len(bugs)} variants, "
         f"{audit.pairs_named:.1%} of the pairs that can be told apart are named.",
+        *_untried(audit.pair_step),
         "Distances are in tolerances.",
     ]
     if audit.problems:
@@ -31,6 +32,13 @@ def render_audit(audit: Audit) -> str:
     else:
         lines += ["", click.style("✓ every test of the tests passes", fg="green")]
     return "\n".join(lines)
+
+
+def _untried(step: int) -> list[str]:
+    """Say so where the figures of pairs come from a part of them."""
+    if step == 1:
+        return []
+    return [f"Where there are many pairs, one of {step} was tried; --all-pairs tries them all."]
 
 
 def _row(one: ExerciseAudit) -> tuple[str, ...]:
@@ -70,7 +78,8 @@ def _exercise_to_json(one: ExerciseAudit) -> dict[str, object]:
         "checks": [str(check) for check in one.checks],
         "idle": [str(check) for check in one.idle],
         "bugs": [_bug_to_json(bug) for bug in one.bugs],
-        "pairs": {report.value: count for report, count in one.pairs.items()},
+        "pairs": {report.value: one.pairs.reports[report] for report in PairReport},
+        "pairs_step": one.pairs.step,
         "margin": one.margin,
         "margin_float32": one.margin32,
         "variants": [

@@ -32,6 +32,7 @@ def test_audit_names_every_bug_that_can_be_told(audited: Audited) -> None:
     bugs = [bug for exercise in audited[0]["exercises"] for bug in exercise["bugs"]]
     assert all(bug["right"] or (bug["alike"] > 3 and not bug["named"]) for bug in bugs)
     assert audited[0]["pairs_named"] >= 0.9
+    assert {exercise["pairs_step"] for exercise in audited[0]["exercises"]} == {4}
 
 
 def test_audit_finds_margins_and_no_idle_check(audited: Audited) -> None:

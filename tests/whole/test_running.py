@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
 from support import TESTS
 
 _CONFTEST = 'pytest_plugins = ["running"]\n'
@@ -41,3 +42,7 @@ def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     made = [path.parent.name for path in sorted(tmp_path.glob("*/*.made"))]
     assert made == ["first", "second"]  # one worker each
+
+
+def test_torch_has_one_thread_in_tests() -> None:
+    assert torch.get_num_threads() == 1
