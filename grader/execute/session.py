@@ -29,20 +29,12 @@ from grader.worker import protocol
 from grader.worker.control import Death
 from grader.worker.wire import Frame, Violation, pack
 
-Units = Sequence[tuple[str, str]]
 _TOGETHER = 8  # times what one answer may take, all answers of a child may
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a child runs: the submission's text and what its imports find."""
-
-    stem: str
-    units: Units
-    notebook: bool
-    earlier: Mapping[str, Units]  # stem -> what an import of it runs
-    own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
-    forbids: Sequence[str]
+class Job(protocol.Texts):
+    """What a child runs, and what can be read from it."""
 
     @cached_property
     def lines(self) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
 from grader.execute.launch import WarmProcess
-from grader.execute.session import Job, SharedChild, Units
+from grader.execute.session import Job, SharedChild
 from grader.grading.arrangements import shown_guesses
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
@@ -29,7 +29,7 @@ from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind,
 from grader.records.signatures import Suspects
 from grader.records.text import clean
 from grader.worker.loading import STANDIN_LABEL
-from grader.worker.protocol import Earlier
+from grader.worker.protocol import Earlier, Units
 
 
 @dataclass(frozen=True)

@@ -3,44 +3,30 @@
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
-from grader.compare.evidence import Evidence, Judgement
-from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import Kind
-from grader.properties.moved import judge_moved, needs_axis
+from grader.properties.moved import Moved
 from grader.records.calls import Array
 
 
-class Equivariant(Kind):
+class Equivariant(Moved):
     """Permuting the inputs along `dim` permutes the outputs, and does no more."""
 
-    shrinkable: ClassVar[bool] = True
+    sentence: ClassVar[str] = (
+        "reordering the input along {dim} should reorder the output in the same way, and "
+        "change nothing else"
+    )
+    step: ClassVar[str] = "look for a place where the order along {dim} matters"
 
     kind: Literal["equivariant"]
-    dim: str = Field(description="whose items change places")
-
-    def misfit(self, exercise: Exercise, target: Target) -> str:
-        """An input and an output have to have the dim as an axis."""
-        return needs_axis(self.dim, target)
 
     def plan(self, planner: TargetPlanner) -> None:
         """Add the first main case, rolled by one along the dim."""
         planner.add(planner.moved(self.name, "rolled", self.dim, _rolled))
 
-    def judge(self, evidence: Evidence) -> Judgement:
-        """Judge it on the answers of a submission."""
-        dim = self.dim
-        return judge_moved(
-            evidence,
-            evidence.calls_of(self.name),
-            dim,
-            lambda array, axis, _: _rolled(array, axis),
-            f"reordering the input along {dim} should reorder the output in the same way, and "
-            "change nothing else",
-            f"look for a place where the order along {dim} matters",
-        )
+    def expected(self, array: Array, axis: int, part: str) -> Array:
+        """Return the output rolled as the input was."""
+        return _rolled(array, axis)
 
 
 def _rolled(array: Array, axis: int) -> Array:

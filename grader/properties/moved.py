@@ -1,56 +1,64 @@
-"""For kinds that call with inputs moved along a dim and compare with the first answer."""
+"""What kinds share that call with inputs moved along a dim and compare with the first answer."""
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from typing import ClassVar
+
+from pydantic import Field
 
 from grader.compare.arrays import find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
-from grader.course.models import Target
-from grader.properties.base import answers_of
+from grader.course.models import Exercise, Target
+from grader.properties.base import Kind, answers_of, outputs_of
 from grader.records.answers import AnswerStatus
-from grader.records.calls import Array, Call
+from grader.records.calls import Array
 from grader.records.ids import CallId
 from grader.records.results import Status
-from grader.worker.names import Group, tensor_name
 
 
-def needs_axis(dim: str, target: Target) -> str:
-    """Say so where no input, or no output, has an axis that is exactly the dim."""
-    for what, specs in (("input", target.input_specs), ("output", target.output_specs)):
-        tensors = [spec for spec in specs.values() if isinstance(spec, TensorSpec)]
-        if all(spec.axis_of(dim) is None for spec in tensors):
-            return f"no {what} has an axis '{dim}'"
-    return ""
+class Moved(Kind):
+    """The submission's answers on changed inputs are held against its own on the first case."""
 
+    shrinkable: ClassVar[bool] = True
+    sentence: ClassVar[str]  # what should hold along {dim}
+    step: ClassVar[str]  # what to look for where it does not
 
-def judge_moved(
-    evidence: Evidence,
-    calls: Sequence[Call],
-    dim: str,
-    expected: Callable[[Array, int, str], Array],  # of the whole, the axis, the part of the id
-    sentence: str,
-    step: str,
-) -> Judgement:
-    """Compare the submission's answers on changed inputs with its own on the first case."""
-    # Wide on purpose: a violation is of order one, and precision is another check's business.
-    tolerance = evidence.course.tolerances.float32
-    main = evidence.first_call
-    answers = answers_of(evidence, [main, *calls])
-    for call in [main, *calls]:
-        if answers[call.id].status is not AnswerStatus.OK:
-            return explain_status(evidence, answers[call.id], evidence.case(call))
-    for name, spec in evidence.target.output_specs.items():
-        axis = spec.axis_of(dim)
-        whole = answers[main.id].tensors.get(tensor_name(Group.OUTPUT, name))
-        if axis is None or whole is None or axis >= whole.ndim:
-            continue
-        for call in calls:
-            part = answers[call.id].tensors.get(tensor_name(Group.OUTPUT, name))
-            due = expected(whole, axis, CallId.parse(call.id).part)
-            difference = None if part is None else find_difference(part, due, tolerance)
-            if part is None or difference is not None:
-                detail = difference.message if difference else ""
-                case = evidence.case(call)
-                return Judgement(Status.FAILED, sentence, detail, step, case=case)
-    return PASSED
+    dim: str = Field(description="along which the items of the inputs are moved")
+
+    @abstractmethod
+    def expected(self, array: Array, axis: int, part: str) -> Array:
+        """Return what an output should become in the call of that part."""
+
+    def misfit(self, exercise: Exercise, target: Target) -> str:
+        """An input and an output have to have the dim as an axis."""
+        for what, specs in (("input", target.input_specs), ("output", target.output_specs)):
+            tensors = [spec for spec in specs.values() if isinstance(spec, TensorSpec)]
+            if all(spec.axis_of(self.dim) is None for spec in tensors):
+                return f"no {what} has an axis '{self.dim}'"
+        return ""
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        """Judge it on the answers of a submission."""
+        # Wide on purpose: a violation is of order one, and precision is another check's business.
+        tolerance = evidence.course.tolerances.float32
+        main, calls = evidence.first_call, evidence.calls_of(self.name)
+        answers = answers_of(evidence, [main, *calls])
+        for call in [main, *calls]:
+            if answers[call.id].status is not AnswerStatus.OK:
+                return explain_status(evidence, answers[call.id], evidence.case(call))
+        for name, whole in outputs_of(answers[main.id]).items():
+            axis = evidence.target.output_specs[name].axis_of(self.dim)
+            if axis is None or axis >= whole.ndim:
+                continue
+            for call in calls:
+                part = outputs_of(answers[call.id]).get(name)
+                due = self.expected(whole, axis, CallId.parse(call.id).part)
+                difference = None if part is None else find_difference(part, due, tolerance)
+                if part is None or difference is not None:
+                    said = [text.format(dim=self.dim) for text in (self.sentence, self.step)]
+                    detail = difference.message if difference else ""
+                    return Judgement(
+                        Status.FAILED, said[0], detail, said[1], case=evidence.case(call)
+                    )
+        return PASSED

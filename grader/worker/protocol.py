@@ -161,8 +161,8 @@ class WorkerCall:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a child runs: the submission's text, what its imports find, and its limits."""
+class Texts:
+    """What a child runs: the submission's text and what its imports find."""
 
     stem: str
     units: Units
@@ -170,6 +170,12 @@ class Job:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Job(Texts):
+    """What a child gets of it: limits too."""
+
     dtype: str  # torch's default one
     message_characters: int  # of an error's text
     answer_bytes: int  # of one answer's tensors
