@@ -13,12 +13,12 @@ from grader.handin.archive import ArchiveLimits, read_archive
 from grader.handin.read import (
     SUFFIXES,
     Opener,
-    Refused,
     Source,
     Submission,
     read_regular,
     submission_of,
 )
+from grader.handin.refused import Refused
 from grader.records.text import clean
 
 _DEPTH = 4  # folders below a student's own that are looked into

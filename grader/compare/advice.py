@@ -31,6 +31,7 @@ _ALWAYS = {  # what is true of each exception of a type, whatever its text
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"
+_SEARCHED = 1000  # characters of a message: some rules take the square of its length
 _RULES = tuple((re.compile(pattern), rule) for pattern, rule in (*shapes.RULES, *kinds.RULES))
 
 
@@ -47,11 +48,12 @@ def advise_on_error(
             "of the arguments"
         )
     if not evidence.hidden:
-        if said := next((step for words, step in _MEANT.items() if words in error.message), ""):
+        message = error.message[:_SEARCHED]
+        if said := next((step for words, step in _MEANT.items() if words in message), ""):
             return Reason(said)
         scene = Scene(evidence, error, case)
         for pattern, rule in _RULES:
-            found = pattern.search(error.message)
+            found = pattern.search(message)
             if found and (reason := rule(found, scene)) is not None:
                 return reason
     if not error.frames:

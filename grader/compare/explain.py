@@ -80,7 +80,7 @@ def _explain_missing(evidence: Evidence) -> Judgement:
         )
     own = {target.name for target in evidence.exercise.targets}  # not to be renamed
     claimed = greeting.names if greeting is not None else []
-    names = [n for n in claimed if n not in own and evidence.source.says(n)]
+    names = [n for n in claimed if n not in own and n in evidence.source.words]
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     if near:
         message = f"`{name}` is not defined, but `{near[0]}` is"

@@ -62,7 +62,7 @@ class Scene:
 
     def defines(self, name: str) -> bool:
         """Whether a class or function of that name is written in the file itself."""
-        written = re.compile(rf"^\s*(class|def)\s+{re.escape(name)}\b", re.MULTILINE)
+        written = re.compile(rf"^[ \t]*(class|def)[ \t]+{re.escape(name)}\b", re.MULTILINE)
         return any(written.search(text) for _, text in self.evidence.source.units)
 
     def sets(self, attribute: str) -> bool:

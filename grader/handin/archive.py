@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import SubmissionError
-from grader.handin.read import SUFFIXES, Refused, read_regular
+from grader.handin.read import SUFFIXES, read_regular
+from grader.handin.refused import Refused
 from grader.records.text import clean
 
 _NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")

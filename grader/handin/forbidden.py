@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.handin.read import Source
-from grader.handin.syntax import chain, parse
+from grader.handin.syntax import chain, parse, reached
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,27 @@ def find_forbidden(
     uses = [use for use in _mentions(statements, last_words) if use[1] in names]
     if not uses:
         return []
-    reached = [statement for _, statement in _reached(statements, targets)]
-    found = [Forbidden(name, label, line) for (label, own), name, line in uses if own in reached]
+    both = [_made_and_mentioned(statement) for _, statement in statements]
+    own = reached([made for made, _ in both], [read for _, read in both], targets)
+    found = [Forbidden(name, statements[at][0], line) for at, name, line in uses if at in own]
     return sorted(found, key=lambda use: (use.label, use.line))
 
 
 def _mentions(
     statements: Sequence[_Labelled], last_words: Collection[str]
-) -> list[tuple[_Labelled, str, int]]:
-    """Return what may be meant: where it stands, its qualified name, its line."""
+) -> list[tuple[int, str, int]]:
+    """Return what may be meant: the statement's number, the qualified name, its line."""
     aliases: dict[str, str] = {}
-    mentions: list[tuple[_Labelled, ast.Name | ast.Attribute]] = []
-    for labelled in statements:  # once: an audit reads thousands of texts
-        for node in ast.walk(labelled[1]):
+    mentions: list[tuple[int, ast.Name | ast.Attribute]] = []
+    for number, (_, statement) in enumerate(statements):  # once: an audit reads thousands of texts
+        for node in ast.walk(statement):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                aliases |= _aliases(node)
+                aliases.update(_aliases(node))
             elif isinstance(node, ast.Name) or (
                 isinstance(node, ast.Attribute) and node.attr in last_words
             ):
-                mentions.append((labelled, node))
-    return [(use, _qualified(node, aliases), node.lineno) for use, node in mentions]
+                mentions.append((number, node))
+    return [(number, _qualified(node, aliases), node.lineno) for number, node in mentions]
 
 
 def _aliases(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
@@ -68,18 +69,6 @@ def _aliases(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
         return {alias.asname or whole: whole for alias, whole in wholes.items()}
     module = node.module
     return {a.asname or a.name: f"{module}.{a.name}" for a in node.names} if module else {}
-
-
-def _reached(statements: Sequence[_Labelled], targets: Collection[str]) -> list[_Labelled]:
-    """Return the statements that make a target, or a name that such a statement mentions."""
-    waiting = [(labelled, *_made_and_mentioned(labelled[1])) for labelled in statements]
-    reached: list[_Labelled] = []
-    wanted = set(targets)
-    while found := [entry for entry in waiting if entry[1] & wanted]:
-        reached += [labelled for labelled, _, _ in found]
-        waiting = [entry for entry in waiting if not entry[1] & wanted]
-        wanted = wanted.union(*(mentioned for _, _, mentioned in found))
-    return reached
 
 
 def _made_and_mentioned(statement: ast.stmt) -> tuple[set[str], set[str]]:

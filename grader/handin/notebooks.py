@@ -2,103 +2,83 @@
 
 import ast
 import json
-import warnings
 from typing import Any
 
+from grader.handin.refused import Refused
 from grader.handin.syntax import parse
 
 _FORMAT = 4  # nbformat's number for notebooks of today
+_CELLS = 1000
+_PARTS = 100_000  # values of JSON; a notebook without outputs has ten a cell
+_LESS = "hand in only the cells that the exercise asks for"
 _MAGIC = ("%", "!", "?")
 
 
-class Unreadable(Exception):
-    """Bytes that are no notebook; the text completes "exercise1.ipynb ..."."""
-
-
 def code_cells(data: bytes) -> list[tuple[int, str]]:
-    """Return (number, text) of each code cell but test cells; raises Unreadable.
+    """Return (number, text) of each code cell but test cells; raises Refused.
 
     Numbers count all code cells from one. Magics are commented out.
     """
     try:
-        bare = _bare_notebook(json.loads(data.decode("utf-8-sig")))
-        found = bare["cells"] if bare.get("nbformat") == _FORMAT else _upgraded(bare)
-        cells = [cell for cell in found if cell["cell_type"] == "code"]
-        sources = [(number, str(c["source"]), c) for number, c in enumerate(cells, start=1)]
-    except Exception as error:  # noqa: BLE001 - hostile text; nbformat raises many kinds
-        if _is_broken_json(data):
-            raise Unreadable("is not valid JSON") from None
-        raise Unreadable(f"cannot be read as a notebook ({type(error).__name__})") from None
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise _unreadable("is not valid JSON") from None
+    try:
+        cells = [cell for cell in _cells(notebook) if cell["cell_type"] == "code"]
+        sources = [
+            (number, unify_newlines(_source(cell)), _is_test(cell))
+            for number, cell in enumerate(cells, start=1)
+        ]
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        what = f"cannot be read as a notebook ({type(error).__name__})"
+        raise _unreadable(what) from None
     return [
-        (number, without_checks(neutralize_magics(unify_newlines(text))))
-        for number, text, cell in sources
-        if not _is_test(cell)
+        (number, without_checks(neutralize_magics(text)))
+        for number, text, is_test in sources
+        if not is_test
     ]
 
 
-def _upgraded(bare: object) -> Any:
-    """Return the cells of a notebook of another format as those of today's."""
-    import nbformat  # takes a second to import, and few notebooks need it
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of old formats; what matters is what is read
-        return nbformat.reads(json.dumps(bare), as_version=_FORMAT).cells
+def _unreadable(what: str) -> Refused:
+    return Refused(what, "open it in Jupyter, save it, and hand it in again")
 
 
-def _bare_notebook(notebook: Any) -> Any:
-    """Return what of a notebook is read; raises what nonsense raises.
-
-    Outputs and metadata made for it would hold its validation up for hours.
-    """
-    bare: dict[str, object] = {
-        key: notebook[key] for key in ("nbformat", "nbformat_minor") if key in notebook
-    }
-    bare["metadata"] = {}
-    if "cells" in notebook:
-        bare["cells"] = [_bare_cell(cell) for cell in notebook["cells"]]
-    if "worksheets" in notebook:  # until format 3
-        sheets = [sheet["cells"] for sheet in notebook["worksheets"]]
-        cells = [[_bare_cell(cell) for cell in sheet] for sheet in sheets]
-        bare["worksheets"] = [{"cells": some, "metadata": {}} for some in cells]
-    return bare
+def _cells(notebook: Any) -> list[Any]:
+    """Return the cells of a notebook of today's format, or of those with worksheets."""
+    if notebook["nbformat"] == _FORMAT:
+        cells = list(notebook["cells"])
+    else:
+        cells = [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]]
+    if len(cells) > _CELLS:
+        raise Refused(f"holds more than {_CELLS} cells", _LESS)
+    return cells
 
 
-def _bare_cell(cell: Any) -> dict[str, object]:
-    bare: dict[str, object] = {key: cell[key] for key in ("id", "language", "level") if key in cell}
-    bare["cell_type"] = cell["cell_type"]
-    bare |= {key: "".join(cell[key]) for key in ("source", "input") if key in cell}
-    marks = cell.get("metadata", {}).get("nbgrader")
-    bare["metadata"] = {"nbgrader": marks} if isinstance(marks, dict) else {}
-    if "outputs" in cell:
-        bare["outputs"] = []
-    if "execution_count" in cell:
-        bare["execution_count"] = None
-    return bare
+def _source(cell: Any) -> str:
+    return "".join(cell["source"] if "source" in cell else cell["input"])
 
 
 def without_outputs(text: str) -> str:
-    """Return a notebook's text with its code cells' outputs gone; nonsense comes back as it is."""
+    """Return a notebook's text with its code cells' outputs gone; nonsense comes back as it is.
+
+    Raises Refused where what is left is more than tools for notebooks can look through.
+    """
     try:
         notebook = json.loads(text)
-        for cell in notebook["cells"]:
+        for cell in _cells(notebook):
             if "outputs" in cell:
                 cell["outputs"] = []
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return text
-    return json.dumps(notebook)
+        text = json.dumps(notebook)
+    except (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError):
+        pass
+    if sum(map(text.count, "[{,")) > _PARTS:
+        raise Refused(f"holds more than {_PARTS} values beside its outputs", _LESS)
+    return text
 
 
 def _is_test(cell: Any) -> bool:
-    marks = cell["metadata"].get("nbgrader") or {}
+    marks = cell.get("metadata", {}).get("nbgrader") or {}
     return isinstance(marks, dict) and bool(marks.get("grade")) and not marks.get("solution")
-
-
-def _is_broken_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return True
-    return False
 
 
 def neutralize_magics(cell: str) -> str:
@@ -129,7 +109,7 @@ def without_checks(cell: str) -> str:
             beside = [*nodes[max(at - 1, 0) : at], *nodes[at + 1 : at + 2]]  # in order of lines
             if all(n.lineno > last or (n.end_lineno or 0) <= first for n in beside):
                 lines[first:last] = ["pass"] + [""] * (last - first - 1)
-            else:
+            elif not lines[first].startswith("#"):
                 lines[first] = f"# {lines[first]}"  # all on one line: a check alone, in practice
     return "\n".join(lines)
 

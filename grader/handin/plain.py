@@ -47,7 +47,7 @@ _REACHING = frozenset({
 _STDLIB = sys.stdlib_module_names - _MODULES - {"array", "chunk", "select", "trace"}
 _LOOKED_AT = (
     ast.Name, ast.Attribute, ast.Subscript, ast.AugAssign, ast.Import, ast.ImportFrom,
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.With, ast.Try, ast.TryStar,
+    ast.FunctionDef, ast.AsyncFunctionDef,
 )  # fmt: skip
 
 
@@ -62,13 +62,15 @@ def is_plain(units: Units, served: Collection[str]) -> bool:
     return imported is not None and imported <= _MODULES.union(served)
 
 
-@lru_cache(maxsize=64)  # a later exercise asks again for those that it imports
+@lru_cache(maxsize=16)  # a later exercise asks again for those that it imports
 def _imports(texts: Sequence[str]) -> frozenset[str] | None:
     """Return the modules that some harmless texts import, None where one is not harmless."""
     nodes: list[ast.AST] = []
     for text in texts:
         tree = parse(text)
         if tree is None:
+            return None
+        if _waits(tree):
             return None
         nodes += ast.walk(tree)
     found = [node for node in nodes if isinstance(node, _LOOKED_AT)]
@@ -96,14 +98,23 @@ def _is_harmless(node: ast.AST, imported: Collection[str]) -> bool:
         case ast.ImportFrom(module=module, names=names):
             hidden = ("_", "*") if module in _MODULES else ()
             return not any(_leads_on(a.name) or a.name.startswith(hidden) for a in names)
-        case ast.With() | ast.Try() | ast.TryStar():
-            # a generator that waits in here runs on whenever it is thrown away
-            return not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(node))
         case ast.FunctionDef(name=name):
             return name not in _OTHER_NAMES
         case ast.AsyncFunctionDef():
             return False
     return True
+
+
+def _waits(tree: ast.AST) -> bool:
+    """Whether a generator waits inside a `with` or `try`: it runs on whenever it is thrown away."""
+    waiting = [(tree, False)]
+    while waiting:
+        node, inside = waiting.pop()
+        if inside and isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        inside = inside or isinstance(node, ast.With | ast.Try | ast.TryStar)
+        waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return False
 
 
 def _is_setting(name: str) -> bool:

@@ -7,13 +7,15 @@ import re
 import stat
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
-from grader.handin.notebooks import Unreadable, code_cells, unify_newlines
-from grader.handin.syntax import parse
+from grader.handin.aside import ask
+from grader.handin.notebooks import code_cells, unify_newlines
+from grader.handin.refused import Refused
+from grader.handin.syntax import measure, parse
 
 SUFFIXES = (".py", ".ipynb")
 Opener = Callable[[int], bytes]  # gives a file's content, at most so many bytes; raises Refused
@@ -39,10 +41,15 @@ class Source:
                 return lines[number - 1] if 0 < number <= len(lines) else ""
         return ""
 
-    def says(self, name: str) -> bool:
-        """Whether a name stands somewhere in this file."""
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return name.isidentifier() and any(word.search(text) for _, text in self.units)
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names that stand somewhere in this file."""
+        return frozenset(word for _, text in self.units for word in re.findall(r"\w+", text))
+
+    def refuse(self, refused: Refused) -> "Source":
+        """Return what takes its place where it is not read."""
+        problem, step = f"{self.label} {refused}", refused.next_step
+        return replace(self, units=(), problem=problem, next_step=step)
 
     def holds(self, label: str) -> bool:
         """Whether a frame's label belongs to this file."""
@@ -154,17 +161,25 @@ def source_of(name: str, opener: Opener, limit: int) -> Source:
     try:
         data = opener(limit)
         if notebook:
-            cells = code_cells(data)
+            cells = ask(code_cells, data)
             units = tuple((f"{name}, cell {number}", text) for number, text in cells)
         else:
             units = ((name, _text_of(data)),)
     except Refused as refused:
-        problem = f"{name} {refused}"
-        return Source(name, notebook=notebook, problem=problem, next_step=refused.next_step)
-    except Unreadable as unreadable:
-        step = "open it in Jupyter, save it, and hand it in again"
-        return Source(name, notebook=True, problem=f"{name} {unreadable}", next_step=step)
-    return Source(name, units=units, notebook=notebook)
+        return Source(name, notebook=notebook).refuse(refused)
+    return bounded(Source(name, units=units, notebook=notebook))
+
+
+def bounded(source: Source, next_step: str = "") -> Source:
+    """Return a source with a problem in place of its text where that is too much to be searched.
+
+    `next_step` is what to do then, where it is not to hand in less.
+    """
+    try:
+        measure([text for _, text in source.units])
+    except Refused as refused:
+        return source.refuse(Refused(str(refused), next_step) if next_step else refused)
+    return source
 
 
 def _text_of(data: bytes) -> str:
@@ -179,14 +194,6 @@ def _text_of(data: bytes) -> str:
         line = text[: text.index("\0")].count("\n") + 1
         raise Refused(f"holds a NUL character (line {line})", "save the file again as plain text")
     return unify_newlines(text)
-
-
-class Refused(Exception):
-    """A file that is not read; the text completes "exercise1.py ..."."""
-
-    def __init__(self, what: str, next_step: str) -> None:
-        super().__init__(what)
-        self.next_step = next_step
 
 
 def read_regular(path: Path, limit: int) -> bytes:

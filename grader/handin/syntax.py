@@ -1,27 +1,97 @@
-"""Parses untrusted text, in the process that judges."""
+"""Parses untrusted text, and measures it before: what is searched is never large."""
 
 import ast
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from typing import ClassVar
 
-_PARSED = 1 << 15  # characters; the longest exercise has 8,000
+from grader.handin.aside import ask
+from grader.handin.refused import Refused
+
+# of one file, all cells of a notebook together; the longest exercise has 9,000 and 500
+_CHARACTERS = 1 << 19
+_NODES = 40_000
+_DEPTH = 100
+_KEPT = 2 * _NODES  # of trees that are kept at a time
+_ONLY_CODE = "hand in only the code that the exercise asks for"
 
 
-@lru_cache(maxsize=64)  # several rules look at one exercise
-def parse(text: str) -> ast.Module | None:
-    """Return a submission's text as a tree to read, None where it has none or is too long for it.
+def measure(texts: Sequence[str]) -> int:
+    """Return how many nodes the trees of one file have; raises Refused where it is too much."""
+    if sum(map(len, texts)) > _CHARACTERS:
+        raise Refused(f"holds more than {_CHARACTERS // 1024} KiB of code", _ONLY_CODE)
+    nodes = ask(_size_together, tuple(texts))
+    if nodes > _NODES:
+        what = f"holds more than {_NODES} names, numbers and operations"
+        raise Refused(what, _ONLY_CODE)
+    return nodes
 
-    Some texts of 2 MiB would hold the parser up for minutes.
-    """
-    if len(text) > _PARSED:
-        return None
+
+def _size_together(texts: Sequence[str]) -> int:
+    return sum(map(_size, texts))
+
+
+@lru_cache(maxsize=256)  # what was measured with its file is asked for once more, to be searched
+def _size(text: str) -> int:
+    """Return how many nodes a text's tree has, 0 where it has none; raises Refused."""
+    try:
+        tree = _parsed(text)
+    except RecursionError:
+        raise _too_deep() from None
+    nodes = depth = 0
+    level: list[ast.AST] = [] if tree is None else [tree]
+    while level and nodes <= _NODES:
+        if depth == _DEPTH:
+            raise _too_deep()
+        nodes, depth = nodes + len(level), depth + 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return nodes
+
+
+def _too_deep() -> Refused:
+    what = f"holds code that is nested more than {_DEPTH} levels deep"
+    return Refused(what, "make several short statements of its longest one")
+
+
+def _parsed(text: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError):
         return None
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return a text as a tree to read, None where it has none or is too much to be searched."""
+    return _Trees.of(text)
+
+
+class _Trees:
+    """The trees of the last texts: several rules look at one file."""
+
+    _kept: ClassVar[dict[str, ast.Module | None]] = {}
+    _nodes: ClassVar[int] = 0
+
+    @classmethod
+    def of(cls, text: str) -> ast.Module | None:
+        if text not in cls._kept:
+            size = _size_to_search(text)
+            if cls._nodes + size > _KEPT:
+                cls._kept.clear()
+                cls._nodes = 0
+            cls._kept[text] = _parsed(text) if size else None
+            cls._nodes += size + 1
+        return cls._kept[text]
+
+
+def _size_to_search(text: str) -> int:
+    """Return how many nodes a text has, 0 where it is not searched."""
+    try:
+        return measure([text])
+    except Refused:
+        return 0
 
 
 def chain(node: ast.expr) -> Iterator[ast.expr]:
@@ -32,27 +102,47 @@ def chain(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
+def reached(
+    made: Sequence[Collection[str]], read: Sequence[Collection[str]], wanted: Collection[str]
+) -> set[int]:
+    """Return which statements make a wanted name, or a name that such a statement reads.
+
+    Of each statement, `made` and `read` say what names it makes and reads.
+    """
+    makers: dict[str, list[int]] = {}
+    for number, names in enumerate(made):
+        for name in names:
+            makers.setdefault(name, []).append(number)
+    found: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        for number in makers.pop(waiting.pop(), ()):
+            if number not in found:
+                found.add(number)
+                waiting += read[number]
+    return found
+
+
 def names_used(texts: Sequence[str], name: str) -> frozenset[str]:
     """Return every name that a function or class of these texts reads, or what it reads does.
 
     Empty where the texts do not define it.
     """
-    defined: dict[str, list[ast.AST]] = {}
-    for text in texts:
-        tree = parse(text)
+    made, read = [], []
+    for tree in map(parse, texts):
         for node in tree.body if tree is not None else []:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                defined.setdefault(node.name, []).append(node)
+                made.append([node.name])
             elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        defined.setdefault(target.id, []).append(node.value)
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        for one in defined.pop(waiting.pop(), []):
-            read = {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}
-            read |= {n.attr for n in ast.walk(one) if isinstance(n, ast.Attribute)}
-            waiting += sorted(read - found)
-            found |= read
-    return frozenset(found)
+                made.append([t.id for t in node.targets if isinstance(t, ast.Name)])
+            else:
+                continue
+            read.append(_mentioned(node.value if isinstance(node, ast.Assign) else node))
+    return frozenset(word for number in reached(made, read, [name]) for word in read[number])
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    """The names and attributes that stand in a piece of code."""
+    inner = list(ast.walk(node))
+    names = {n.id for n in inner if isinstance(n, ast.Name)}
+    return names | {n.attr for n in inner if isinstance(n, ast.Attribute)}

@@ -26,7 +26,9 @@ from traitlets.config import Config
 
 from grader.course.models import Exercise
 from grader.errors import GraderError
+from grader.handin.aside import ask
 from grader.handin.notebooks import without_outputs
+from grader.handin.refused import Refused
 from grader.nbgrader.cells import grade_id, marks
 from grader.nbgrader.executor import SandboxExecute, SaveDiagnoses
 from grader.nbgrader.fill import Filled, fill_notebook
@@ -110,6 +112,9 @@ class StudentGrader:
                 return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
         except GraderError:
             raise  # our own fault
+        except Refused as refused:
+            problem = f"{name}.ipynb {refused}: {refused.next_step}"
+            return GradedNotebook(name, problem=problem)
         except Exception as error:  # noqa: BLE001 - hostile notebooks; nbgrader raises many kinds
             return GradedNotebook(name, problem=f"{name}.ipynb cannot be graded: {_said(error)}")
 
@@ -135,7 +140,7 @@ class _Passes:
     def run(self, handin: Handin, exercise: Exercise, grader: NotebookGrader) -> GradedNotebook:
         name = self.sheet.notebook
         # nbgrader clears outputs, but only after it has read them all, which can take hours
-        text = without_outputs(handin.notebooks[name].decode("utf-8-sig"))
+        text = ask(without_outputs, handin.notebooks[name].decode("utf-8-sig"))
 
         def fill(nb: Any, resources: Any) -> tuple[Any, Any]:
             self.filled = fill_notebook(nb, exercise, grader, handin.sources)

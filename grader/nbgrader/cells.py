@@ -113,18 +113,21 @@ def is_test(cell: Mapping[str, object]) -> bool:
     return bool(marks(cell).get("grade")) and not marks(cell).get("solution")
 
 
+def code_units(cells: Sequence[Mapping[str, object]], name: str) -> tuple[Unit, ...]:
+    """Return the code of some cells as it stands there, test cells left out."""
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    sources = [(number, str(cell["source"]), is_test(cell)) for number, cell in enumerate(code, 1)]
+    return tuple(
+        (f"{name}, cell {number}", source)
+        for number, source, test in sources
+        if not test and source.strip()
+    )
+
+
 def units_above(cells: Sequence[Mapping[str, object]], index: int, name: str) -> tuple[Unit, ...]:
-    """Return the code above cell `index` as a kernel would have run it, test cells left out."""
-    units = []
-    number = 0
-    for cell in cells[:index]:
-        if cell["cell_type"] != "code":
-            continue
-        number += 1
-        source = str(cell["source"])
-        if not is_test(cell) and source.strip():
-            units.append((f"{name}, cell {number}", neutralize_magics(source)))
-    return tuple(units)
+    """Return the code above cell `index` as a kernel would have run it."""
+    units = code_units(cells[:index], name)
+    return tuple((label, neutralize_magics(source)) for label, source in units)
 
 
 def magic_notes(cells: Iterable[Mapping[str, object]]) -> tuple[str, ...]:

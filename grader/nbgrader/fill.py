@@ -1,14 +1,15 @@
 """Fills a notebook's test cells with verdicts: a pure function of notebook and grader."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbformat import v4
 
 from grader.course.models import Exercise
-from grader.handin.read import Source
+from grader.handin.read import Source, bounded
 from grader.nbgrader.cells import (
+    code_units,
     defining_cell,
     grade_id,
     is_test,
@@ -36,24 +37,25 @@ def fill_notebook(
     notebook: Any, exercise: Exercise, grader: NotebookGrader, beside: Mapping[str, Source]
 ) -> Filled:
     """Grade an exercise's notebook and write each test cell's outputs into it, in place."""
-    notes = magic_notes(notebook.cells)
+    name = f"{exercise.id}.ipynb"
+    whole = bounded(Source(name, units=code_units(notebook.cells, name), notebook=True))
+    notes = () if whole.problem else magic_notes(notebook.cells)
     graded: MarkedNotebook | None = None
     manual = []
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type != "code" or not is_test(cell):
             continue
         test = parse_test(str(cell.source))
-        name = grade_id(cell)
         if test is None or test.exercise != exercise.id:
-            manual.append(name)
+            manual.append(grade_id(cell))
             cell.outputs = [_refusal()]
             continue
-        units = units_above(notebook.cells, index, f"{exercise.id}.ipynb")
-        graded = grader.grade(exercise, units, beside)
+        above = () if whole.problem else units_above(notebook.cells, index, name)
+        graded = grader.grade(exercise, replace(whole, units=above), beside)
         verdict = graded.verdict(test, notes)
         _fill(cell, index + 1, verdict)
         if verdict.status is Status.ERROR:
-            manual.append(name)  # our own fault: it must not cost a point unseen
+            manual.append(grade_id(cell))  # our own fault: it must not cost a point unseen
     comments = _comments(notebook.cells, graded) if graded else {}
     return Filled(comments, tuple(manual), notes)
 

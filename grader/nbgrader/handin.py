@@ -12,7 +12,8 @@ from typing import Any
 from nbgrader.utils import parse_utc
 
 from grader.course.models import Course
-from grader.handin.read import Refused, Source, read_regular, read_submission
+from grader.handin.read import Source, read_regular, read_submission
+from grader.handin.refused import Refused
 
 _STAMP = "timestamp.txt"
 

@@ -19,10 +19,10 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import GraderError, UsageError
 from grader.handin.notebooks import neutralize_magics
-from grader.handin.read import read_submission
+from grader.handin.read import Source, bounded, read_submission
 from grader.nbgrader.cells import TestCell, Unit, parse_test, points_text
 from grader.nbgrader.verdicts import NotebookGrader
-from grader.notebook.check import executed_cells, kernel_engine
+from grader.notebook.check import RESTART, executed_cells, kernel_engine
 from grader.notebook.finding import course_of_notebook
 from grader.records.results import Kind
 from grader.report.verdict import Verdict, render_trouble
@@ -76,7 +76,8 @@ def _verdict(exercise_id: str, kind: str, points: float | None) -> Verdict:
     limit = folder.course.limits.source_kib * 1024
     beside = read_submission(here, folder.course, [exercise], limit).sources
     units = units_of_history(executed_cells()[1:])
-    graded = _grader(folder.root, exercise.id).grade(exercise, units, beside)
+    own = bounded(Source(f"{exercise.id}.ipynb", units=units, notebook=True), RESTART)
+    graded = _grader(folder.root, exercise.id).grade(exercise, own, beside)
     return graded.verdict(TestCell(exercise.id, Kind(kind), points))
 
 

@@ -13,7 +13,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.course.models import Course
 from grader.errors import UsageError
-from grader.handin.read import Refused, read_regular
+from grader.handin.aside import ask
+from grader.handin.notebooks import without_outputs
+from grader.handin.read import read_regular
+from grader.handin.refused import Refused
 from grader.nbgrader.cells import grade_id, is_test, marks, parse_test
 from grader.nbgrader.place import (
     course_directory,
@@ -154,6 +157,7 @@ class RepairCells(NbGraderPreprocessor):  # type: ignore[misc]
 def _check_file(path: Path, course: Course) -> None:
     """Refuse links, which lead nbgrader to files of the instructor's, and what is too large."""
     try:
-        read_regular(path, course.limits.source_kib * 1024)
+        data = read_regular(path, course.limits.source_kib * 1024)
+        ask(without_outputs, data.decode("utf-8-sig", "replace"))
     except Refused as refused:
         raise UsageError(f"{path} {refused}: {refused.next_step}") from None

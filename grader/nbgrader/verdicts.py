@@ -14,7 +14,7 @@ from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.grading.exhibits import Exhibit, exhibits_of
 from grader.handin.read import Source, Submission
-from grader.nbgrader.cells import TestCell, Unit, kind_score
+from grader.nbgrader.cells import TestCell, kind_score
 from grader.records.results import Kind, Status
 from grader.report.verdict import Verdict, render_verdict
 from grader.worker.protocol import Earlier
@@ -62,18 +62,17 @@ class NotebookGrader:
                 self._kept = None
 
     def grade(
-        self, exercise: Exercise, units: tuple[Unit, ...], beside: Mapping[str, Source]
+        self, exercise: Exercise, own: Source, beside: Mapping[str, Source]
     ) -> MarkedNotebook:
-        """Grade an exercise's units; `beside` holds the other exercises' sources, by id.
+        """Grade an exercise's notebook; `beside` holds the other exercises' sources, by id.
 
         The last result is kept: the test cells of a notebook share it.
         """
-        own = Source(f"{exercise.id}.ipynb", units=units, notebook=True)
         sources = {
             e.id: beside.get(e.id, Source(e.file, problem=f"{e.file} was not handed in"))
             for e in self.engine.folder.course.exercises
         }
-        asked = (exercise.id, units, _read(exercise, sources, self.engine))
+        asked = (exercise.id, own, _read(exercise, sources, self.engine))
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
             run = self.engine.run(exercise, submission, quick=True, kept=self._kept)

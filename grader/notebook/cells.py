@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from grader.handin.notebooks import neutralize_magics, without_checks
-from grader.handin.syntax import parse
+from grader.handin.syntax import parse, reached
 
 LABEL = "this notebook"
 _STAR = "*"  # what `from module import *` binds: anything
@@ -17,36 +17,23 @@ def definitions(cells: Sequence[str], names: Sequence[str]) -> tuple[tuple[str, 
     are kept, every version of them in order.
     """
     parsed = [_parse(number, cell) for number, cell in enumerate(cells)]
-    statements = [(i, node) for i, (_, _, nodes) in enumerate(parsed) for node in nodes]
-    needed, grown = {*names, _STAR}, -1
-    while len(needed) != grown:
-        grown = len(needed)
-        for _, node in statements:
-            if _binds(node) & needed:
-                needed |= _reads(node)
-    units = []
-    for i, (label, text, nodes) in enumerate(parsed):
-        kept = [node for node in nodes if _binds(node) & needed]
-        broken = not nodes and text.strip() and any(name in text for name in names)
-        if kept:
-            units.append((label, _only(text, kept)))
-        elif broken and _is_broken(text) and i == len(parsed) - 1:
-            units.append((label, text))  # the cell that was just run does not parse: say so
+    statements = [(i, node) for i, (_, _, tree) in enumerate(parsed) if tree for node in tree.body]
+    made = [_binds(node) for _, node in statements]
+    needed = reached(made, [_reads(node) for _, node in statements], [*names, _STAR])
+    kept: dict[int, list[ast.stmt]] = {}
+    for at in sorted(needed):
+        number, node = statements[at]
+        kept.setdefault(number, []).append(node)
+    units = [(parsed[i][0], _only(parsed[i][1], nodes)) for i, nodes in kept.items()]
+    label, text, tree = parsed[-1] if parsed else ("", "", None)
+    if tree is None and any(name in text for name in names):
+        units.append((label, text))  # the cell that was just run does not parse: say so
     return tuple(units)
 
 
-def _parse(number: int, cell: str) -> tuple[str, str, list[ast.stmt]]:
+def _parse(number: int, cell: str) -> tuple[str, str, ast.Module | None]:
     text = without_checks(neutralize_magics(cell))
-    tree = parse(text)
-    return f"In [{number}]", text, tree.body if tree is not None else []
-
-
-def _is_broken(text: str) -> bool:
-    try:
-        compile(text, LABEL, "exec")
-    except (SyntaxError, ValueError):
-        return True
-    return False
+    return f"In [{number}]", text, parse(text)
 
 
 def _binds(node: ast.stmt) -> set[str]:
@@ -77,16 +64,20 @@ def _reads(node: ast.stmt) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
+def _statements(cells: Sequence[str]) -> list[ast.stmt]:
+    trees = [_parse(number, cell)[2] for number, cell in enumerate(cells)]
+    return [node for tree in trees if tree is not None for node in tree.body]
+
+
 def defined_names(cells: Sequence[str]) -> list[str]:
     """Return the functions and classes that some cells define."""
-    nodes = [node for number, cell in enumerate(cells) for node in _parse(number, cell)[2]]
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [node.name for node in nodes if isinstance(node, defined)]
+    return [node.name for node in _statements(cells) if isinstance(node, defined)]
 
 
 def constant_names(cells: Sequence[str]) -> list[str]:
     """Return the names that some cells bind to literals and to nothing else."""
-    nodes = [node for number, cell in enumerate(cells) for node in _parse(number, cell)[2]]
+    nodes = _statements(cells)
     literal = {name for node in nodes if _is_literal(node) for name in _binds(node)}
     return sorted(literal - {name for n in nodes if not _is_literal(n) for name in _binds(n)})
 

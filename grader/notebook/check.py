@@ -14,7 +14,7 @@ from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.exhibits import Exhibit, exhibits_of
 from grader.handin.choose import chosen_exercises
-from grader.handin.read import Source, Submission, read_submission
+from grader.handin.read import Source, Submission, bounded, read_submission
 from grader.notebook.cells import LABEL, definitions
 from grader.notebook.finding import course_of_notebook
 from grader.notebook.imports import install
@@ -22,6 +22,8 @@ from grader.records.results import Document
 from grader.report.html import render_fragment
 from grader.report.terminal import render_document
 from grader.student.progress import remember_result
+
+RESTART = "restart the kernel, run the cells that you need, and check again"
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     targets = [target.name for target in exercise.targets]
     step = "run the cells that define it, and check again"
     source = Source(LABEL, definitions(cells, targets), notebook=True, next_step=step)
+    source = bounded(source, RESTART)
     others = {e.id: Source(e.file, problem="not here") for e in folder.course.exercises}
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources

@@ -59,6 +59,12 @@ def test_check_without_definitions_says_what_is_not_there(pristine: Path) -> Non
     assert "run the cells that define it" in said
 
 
+def test_check_of_a_cell_that_is_too_much_says_so(pristine: Path) -> None:
+    said = repr(_check(pristine, "def fold_heads(x, num_heads):\n" + "    x = x + 1\n" * 50_000))
+    assert "this notebook holds more than 512 KiB of code" in said
+    assert "restart the kernel" in said
+
+
 def test_check_in_plain_python_is_one_line(pristine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", None)  # as where it is not installed
     said = repr(check("exercise1", course=pristine))
