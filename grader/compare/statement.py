@@ -75,7 +75,7 @@ class Statement:
         last = made[-1] if made else None
         if layer is None or not isinstance(last, ast.Call):
             return None
-        return (layer, last) if ast.unparse(last.func).split(".")[-1] == kind else None
+        return (layer, last) if shown(last.func).split(".")[-1] == kind else None
 
     @property
     def fills_slice(self) -> bool:
@@ -152,7 +152,10 @@ def find_statement(source: Source, error: StudentError) -> Statement:
 
 def shown(node: ast.expr) -> str:
     """Return an expression as code to quote, cut to a length."""
-    text = clean(ast.unparse(node), 400)
+    try:
+        text = clean(ast.unparse(node), 400)
+    except RecursionError:  # which only code that nobody wants to read comes to
+        return "…"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 

@@ -17,6 +17,7 @@ class Forbidden:
     line: int
 
 
+_PARTS = 12  # of a qualified name; a chain of attributes may be a thousand
 _Labelled = tuple[str, ast.stmt]  # a statement, and the label of the unit in which it stands
 
 
@@ -98,7 +99,7 @@ def _root(node: ast.expr) -> str:
 
 def _qualified(node: ast.expr, aliases: dict[str, str]) -> str:
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while isinstance(node, ast.Attribute) and len(parts) < _PARTS:
         parts.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):

@@ -1,6 +1,7 @@
 """Parses untrusted text, and measures it before: what is searched is never large."""
 
 import ast
+import contextlib
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -11,8 +12,8 @@ from grader.handin.refused import Refused
 
 # of one file, all cells of a notebook together; the longest exercise has 9,000 and 500
 _CHARACTERS = 1 << 19
-_NODES = 40_000
-_DEPTH = 100
+_NODES = 30_000
+_DEPTH = 1000
 _KEPT = 2 * _NODES  # of trees that are kept at a time
 _ONLY_CODE = "hand in only the code that the exercise asks for"
 
@@ -35,10 +36,7 @@ def _size_together(texts: Sequence[str]) -> int:
 @lru_cache(maxsize=256)  # what was measured with its file is asked for once more, to be searched
 def _size(text: str) -> int:
     """Return how many nodes a text's tree has, 0 where it has none; raises Refused."""
-    try:
-        tree = _parsed(text)
-    except RecursionError:
-        raise _too_deep() from None
+    tree = _parsed(text)
     nodes = depth = 0
     level: list[ast.AST] = [] if tree is None else [tree]
     while level and nodes <= _NODES:
@@ -61,6 +59,8 @@ def _parsed(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError):
         return None
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def parse(text: str) -> ast.Module | None:
@@ -81,9 +81,10 @@ class _Trees:
             if cls._nodes + size > _KEPT:
                 cls._kept.clear()
                 cls._nodes = 0
-            cls._kept[text] = _parsed(text) if size else None
+            with contextlib.suppress(Refused):  # where this process itself is deep in calls
+                cls._kept[text] = _parsed(text) if size else None
             cls._nodes += size + 1
-        return cls._kept[text]
+        return cls._kept.get(text)
 
 
 def _size_to_search(text: str) -> int:
