@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PARALLEL := --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage lint docs audit bench figures nbgrader stubs wheel clean
+.PHONY: help demo check test soak coverage lint docs audit bench figures nbgrader stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -19,10 +19,13 @@ demo: $(STAMP) ## Install what is missing, grade the sample class and print its 
 	@$(BIN)/grade report build/class --students
 
 check: lint ## Lint, types, derived files, and the tests that need no answer key: under a minute
-	$(BIN)/pytest $(PARALLEL) -m "not key" -q
+	$(BIN)/pytest $(PARALLEL) -m "not key and not long" -q
 
-test: lint docs ## Install what is missing; lint, types, derived files, pages, all tests
-	$(BIN)/pytest $(PARALLEL)
+test: lint docs ## Install what is missing; lint, types, derived files, pages, and all tests but the long ones
+	$(BIN)/pytest $(PARALLEL) -m "not long"
+
+soak: $(STAMP) ## Run the long tests: the audit of the whole course, random submissions, and their like
+	$(BIN)/pytest $(PARALLEL) -m long
 
 coverage: $(STAMP) ## Run all tests, slower; print which branches of grader they take, and fail below the floor
 	$(BIN)/pytest $(PARALLEL) -q --cov --cov-report=term:skip-covered

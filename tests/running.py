@@ -32,6 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     os.environ["OMP_NUM_THREADS"] = "1"
     config.addinivalue_line("markers", "key: needs an answer key; set where a fixture asks for one")
+    config.addinivalue_line(
+        "markers", "long: takes long; `make soak` runs it, `make test` does not"
+    )
     given = getattr(config, "workerinput", {})  # in a worker of pytest-xdist
     made = given.get("keys") or os.environ.get("GRADE_TEST_CACHE")
     config.stash[_SHARED] = Path(made or tempfile.mkdtemp(prefix="grade-test-keys-"))

@@ -51,6 +51,7 @@ def _plant(material: Material, group: str, name: str) -> Plant:
 # ---- the material -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_style_is_right(stand: OpenStand, exercise: str) -> None:
     bench = stand(exercise)
@@ -64,6 +65,7 @@ def test_every_style_is_right(stand: OpenStand, exercise: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_bug_acts_and_every_deviation_changes_the_text(
     stand: OpenStand, exercise: str
@@ -250,6 +252,7 @@ def test_a_hint_on_something_else_is_a_fault(reported: Callable[..., Any]) -> No
 # ---- the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_compose_judges_a_few_of_every_exercise(run_grade: RunGrade) -> None:
     status, out, err = run_grade("audit", "--compose", "35", "--json", "--course", str(ROOT))
     assert err == ""
