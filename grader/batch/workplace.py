@@ -13,7 +13,8 @@ from grader.execute.isolation import Level
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.key.cache import Keys, build_missing_pairs, load_keys
-from grader.key.secret import split_and_secret
+from grader.key.secret import hidden_secret
+from grader.records.calls import HIDDEN, PUBLIC
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,10 @@ def prepare_keys(
         expect(1)
         advance(f"{what} of {exercise}")
 
-    split, secret = split_and_secret(folder, hidden=hidden)
     ids = [exercise.id for exercise in exercises]
-    keys = load_keys(folder, ids, split, secret=secret, on_built=partial(built, "answer key"))
-    build_missing_pairs(folder, keys, split, secret, partial(built, "pairs"))
-    return keys
+    on_key = partial(built, "answer key")
+    keys = load_keys(folder, ids, PUBLIC, on_built=on_key)
+    build_missing_pairs(folder, keys, partial(built, "pairs"))  # on hidden cases nothing is named
+    if not hidden:
+        return keys
+    return load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_key)

@@ -156,13 +156,11 @@ def _unheard(evidence: Evidence, group: str, tried: Sequence[Answer]) -> Deviati
     if plain.status is not AnswerStatus.OK:
         return None
     if all(answer.status is AnswerStatus.OK and _same(plain, answer) for answer in tried):
-        sentence = f"{named} is not used"
-        if not evidence.hidden:  # where values of options are not told
-            sentence += f": with {given} all is as without it"
+        sentence = f"{named} is not used: with {given} all is as without it"
         return Deviation(sentence, f"use {named} where the docstring says so", frozenset([group]))
     text = tried[0].error.message if tried[0].error is not None else ""
-    if evidence.hidden or "unexpected keyword argument" not in text:
-        return None  # what an exception says is the submission's to choose
+    if "unexpected keyword argument" not in text:
+        return None
     sentence = f"{named} is no argument of `{evidence.target.name}`"
     return Deviation(sentence, "compare the signature with the stub's", frozenset([group]))
 
@@ -197,7 +195,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     registered = frozenset(audits if count == explained else [])
     found = []
     if absent:
-        layers = " and ".join(_layer(info, r.name, hidden=evidence.hidden) for r in absent)
+        layers = " and ".join(_layer(info, r.name) for r in absent)
         verb = "has no bias" if len(absent) == 1 else "have no bias"
         step = "give it one: torch makes it unless told otherwise"
         groups = frozenset([BIASES])
@@ -207,7 +205,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         listed = f" ({', '.join(names)}{', …' if len(surplus) > _SHOWN else ''})"
         asked = "bias" in evidence.key.plan.groups(evidence.target.name)
         what = "biases although bias=False" if asked else "biases that nobody asked for"
-        sentence = what if evidence.hidden else f"{what}{listed}"
+        sentence = f"{what}{listed}"
         step = "pass `bias=bias` to these layers" if asked else "make these layers with bias=False"
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
@@ -224,9 +222,9 @@ def _surplus(info: Info) -> list[ParameterShape]:
     ]
 
 
-def _layer(info: Info, role: str, *, hidden: bool) -> str:
+def _layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it and as the course does."""
     stem = role.removesuffix(".bias")
     own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
-    name = clean(own[0].removesuffix(".weight"), 60) if own and not hidden else stem
+    name = clean(own[0].removesuffix(".weight"), 60) if own else stem
     return f"`{stem}`" if name == stem else f"`{name}`, used as `{stem}`,"

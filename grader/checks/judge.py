@@ -16,7 +16,7 @@ from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, DrawnCase
 from grader.records.key import AnswerKey
-from grader.records.results import CheckResult, Facts, Kind, Place, ShownCase, Status
+from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
@@ -30,7 +30,7 @@ def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
     judge = _Judge(evidence)
     shares = shares_of(evidence.course, evidence.exercise, evidence.target, evidence.key)
     return [
-        _result(evidence, share, judge.outcome(share))
+        _result(share, judge.outcome(share))
         for share in shares
         if bugs or share.kind is not Kind.BUG
     ]
@@ -119,11 +119,8 @@ def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool) -> Judgem
     return outcome
 
 
-def _result(evidence: Evidence, share: Share, outcome: Judgement) -> CheckResult:
-    hidden = evidence.hidden
-    message = outcome.message
-    if outcome.detail and not hidden:
-        message = f"{message}: {outcome.detail}"
+def _result(share: Share, outcome: Judgement) -> CheckResult:
+    message = f"{outcome.message}: {outcome.detail}" if outcome.detail else outcome.message
     return CheckResult(
         id=share.check,
         status=outcome.status,
@@ -131,9 +128,9 @@ def _result(evidence: Evidence, share: Share, outcome: Judgement) -> CheckResult
         max_score=share.points,
         message=message,
         next_step=outcome.next_step,
-        expected=Facts() if hidden else outcome.expected,
-        actual=Facts() if hidden else outcome.actual,
-        case=None if hidden or outcome.case is None else _shown(outcome.case),
+        expected=outcome.expected,
+        actual=outcome.actual,
+        case=None if outcome.case is None else _shown(outcome.case),
         place=outcome.place,
         unwritten=outcome.fault is Fault.UNWRITTEN,
         trap=outcome.trap,

@@ -11,7 +11,7 @@ from grader.course.load import find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import writing
 from grader.execute.launch import WarmProcess
-from grader.grading.engine import Engine, open_engine
+from grader.grading.engine import open_engine
 from grader.grading.exercise import Run
 from grader.handin.choose import chosen_exercises, read_work
 from grader.records.results import Document
@@ -37,14 +37,13 @@ def grade_many(request: CheckRequest, warm: WarmProcess, progress: ProgressBar) 
             remember_result(folder, run.result, submission.source(exercise))
     document = engine.sum_up([run.result for run in runs])
     if request.html is not None:
-        _write_page(request.html, engine, exercises, runs, document)
+        _write_page(request.html, exercises, runs, document)
     progress.finish()
     return document
 
 
 def _write_page(
     path: Path,
-    engine: Engine,
     exercises: Sequence[Exercise],
     runs: Sequence[Run],
     document: Document,
@@ -54,7 +53,7 @@ def _write_page(
     from grader.report.html import render_page
 
     exhibits = {
-        exercise.id: exhibits_of(engine, exercise, run)
+        exercise.id: exhibits_of(exercise, run)
         for exercise, run in zip(exercises, runs, strict=True)
     }
     with writing(path):

@@ -38,24 +38,20 @@ _RULES = tuple((re.compile(pattern), rule) for pattern, rule in (*shapes.RULES, 
 def advise_on_error(
     evidence: Evidence, error: StudentError, case: DrawnCase | None = None
 ) -> Reason:
-    """Return why an exception of the submission's came, and what to do next.
-
-    In the hidden split a text, which is the submission's to choose, chooses nothing.
-    """
+    """Return why an exception of the submission's came, and what to do next."""
     if _own_refusal(evidence, error):
         return Reason(
             "your own check refuses what is right here: look at its condition, and at the order "
             "of the arguments"
         )
-    if not evidence.hidden:
-        message = error.message[:_SEARCHED]
-        if said := next((step for words, step in _MEANT.items() if words in message), ""):
-            return Reason(said)
-        scene = Scene(evidence, error, case)
-        for pattern, rule in _RULES:
-            found = pattern.search(message)
-            if found and (reason := rule(found, scene)) is not None:
-                return reason
+    message = error.message[:_SEARCHED]
+    if said := next((step for words, step in _MEANT.items() if words in message), ""):
+        return Reason(said)
+    scene = Scene(evidence, error, case)
+    for pattern, rule in _RULES:
+        found = pattern.search(message)
+        if found and (reason := rule(found, scene)) is not None:
+            return reason
     if not error.frames:
         return Reason(_ALWAYS.get(error.type, _NO_LINE))
     other = READ_LINE if error.type in ("RuntimeError", "IndexError") else _READ_MESSAGE
@@ -71,7 +67,7 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
     """Return the next step after an exception that a file ended in."""
     if error.type in ("SyntaxError", "IndentationError", "TabError"):
         return "fix that line, or the one above it, where the mistake may begin"
-    message = "" if evidence.hidden else error.message
+    message = error.message
     earlier = evidence.course.earlier(evidence.exercise)
     if name := _NO_SUCH_NAME.search(message):
         targets = [target.name for exercise in earlier for target in exercise.targets]

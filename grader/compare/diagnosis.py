@@ -97,8 +97,6 @@ class _Look:
         """The bugs that look the same in every respect that counts."""
         found = self._matches(self._codes)
         if found and not self._any_value():
-            if self.evidence.hidden and self._raises():
-                return None  # a text is the submission's to choose: it could ask for hidden sizes
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         return self._word(found) if found else None
 
@@ -139,12 +137,6 @@ class _Look:
     @property
     def _codes(self) -> list[int]:
         return [code for code in Code if code not in self.aside.codes and code is not Code.TEXT]
-
-    def _raises(self) -> bool:
-        """Whether some call ends in an exception where the reference's does not."""
-        raised = list(AnswerStatus).index(AnswerStatus.RAISED)
-        ended = [one.codes[self.kept, Code.ENDED] == raised for one in (self.seen, self.right)]
-        return bool((ended[0] & ~ended[1]).any())
 
     def _any_value(self) -> bool:
         """Whether some call gave an output other than the right one."""
@@ -301,7 +293,7 @@ class _Look:
             bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
             step=_first_step(self.evidence, groups[0]),
             hint=bugs[0].hints[0],
-            evidence=claim.sentence(hidden=self.evidence.hidden),
+            evidence=claim.sentence,
         )
 
     def _ended(self, row: int) -> bool:

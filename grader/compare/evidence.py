@@ -8,7 +8,7 @@ from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
 from grader.handin.read import Source
 from grader.records.answers import Answer, Greeting
-from grader.records.calls import PUBLIC, Call, DrawnCase
+from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
@@ -32,11 +32,6 @@ class Evidence:
     judged: dict[tuple[str, Group], "Judgement"] = field(
         default_factory=dict, init=False, repr=False
     )
-
-    @property
-    def hidden(self) -> bool:
-        """Whether messages must keep inputs, expected values and differences to themselves."""
-        return self.key.plan.split != PUBLIC
 
     @property
     def calls(self) -> list[Call]:
@@ -96,8 +91,8 @@ class Judgement:
     """What one judgement came to."""
 
     status: Status
-    message: str = ""  # plain, and free of inputs, values and differences
-    detail: str = ""  # adds what only the public split may show
+    message: str = ""  # one plain sentence
+    detail: str = ""  # what follows it after a colon
     next_step: str = ""
     expected: Facts = Facts()
     actual: Facts = Facts()

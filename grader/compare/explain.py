@@ -1,6 +1,5 @@
 """Says why a call came to no answer: what happened, where in the student's file, and what next."""
 
-import builtins
 import difflib
 import re
 from collections.abc import Collection, Sequence
@@ -36,7 +35,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
         case AnswerStatus.RAISED if answer.error is not None:
             return _explain_error(evidence, answer.error, case)
         case AnswerStatus.UNBOUND:
-            return _explain_unbound(evidence, answer, case)
+            return _explain_unbound(answer, case)
         case AnswerStatus.TIMEOUT:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
             return Judgement(
@@ -68,7 +67,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
 def _explain_missing(evidence: Evidence) -> Judgement:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
-        if not evidence.hidden and (absent := _absent_exercise(evidence, greeting.error)):
+        if absent := _absent_exercise(evidence, greeting.error):
             return _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Judgement(
@@ -116,7 +115,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     name = evidence.target.name
     if outcome := _explain_todo(evidence, error):
         return outcome
-    if not evidence.hidden and (absent := _absent_exercise(evidence, error)):
+    if absent := _absent_exercise(evidence, error):
         return _explain_absent(evidence, absent)
     if error.cause is Cause.CUT_OFF:
         return Judgement(
@@ -153,7 +152,7 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
         step = "finish the earlier exercise first"
         return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
     if "NotImplementedError" not in evidence.source.line(last.label, last.line):
-        return None if evidence.hidden else _explain_not_called(evidence, error, others)
+        return _explain_not_called(evidence, error, others)
     function = last.name.split(".")[0]
     if function in others:
         what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
@@ -194,16 +193,9 @@ def _explain_no_forward(evidence: Evidence) -> Judgement:
 
 
 def describe_student_error(evidence: Evidence, error: StudentError) -> str:
-    """Return an exception in words: what, and where in the student's own file.
-
-    In the hidden split only the type of a built-in exception and the place are told, since its
-    text is the submission's to choose.
-    """
+    """Return an exception in words: what, and where in the student's own file."""
     place = describe_place(evidence, error)
     where = f" at {place}" if place else ""
-    if evidence.hidden:
-        known = isinstance(getattr(builtins, error.type, None), type)
-        return f"{error.type if known else 'an exception'}{where}"
     text = clean(error.message, 400).removesuffix(" (unknown location)").rstrip(".")
     near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
@@ -235,7 +227,7 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
-def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
+def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say what no parameter fits, and why: layers out of torch's sight, or without a bias."""
     wanted = [Sized(one.name, tuple(one.shape)) for one in answer.info.sought]
     there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in answer.info.present]
@@ -252,41 +244,34 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         fault=Fault.UNBOUND,
     )
     if hiding := [found for found in answer.info.loose if found.what in _HOMES]:
-        return _out_of_sight(evidence, hiding[0], sought, outcome)
+        return _out_of_sight(hiding[0], sought, outcome)
     if layers := _without_bias(answer):
-        return _lacking_bias(evidence, layers, sought, outcome)
+        return _lacking_bias(layers, sought, outcome)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
-        holder = "an attribute" if evidence.hidden else f"`{plain[0]}`"
-        step = f"{outcome.next_step}; {holder} is a plain tensor: what is trained is nn.Parameter"
+        step = (
+            f"{outcome.next_step}; `{plain[0]}` is a plain tensor: what is trained is nn.Parameter"
+        )
         return replace(outcome, next_step=step)
     return outcome
 
 
-def _out_of_sight(
-    evidence: Evidence, hiding: LooseThing, sought: str, outcome: Judgement
-) -> Judgement:
-    # names are the submission's to choose, when it runs
-    holder = "an attribute" if evidence.hidden else f"`{clean(hiding.path, 80)}`"
+def _out_of_sight(hiding: LooseThing, sought: str, outcome: Judgement) -> Judgement:
     things = "layers" if hiding.what == "module" else "parameters"
     return replace(
         outcome,
-        message=f"{holder} holds {things} in a plain list or dict, where torch does not see "
-        f"them, so no parameter fits {sought}",
+        message=f"`{clean(hiding.path, 80)}` holds {things} in a plain list or dict, where torch "
+        f"does not see them, so no parameter fits {sought}",
         detail="",
         next_step=f"keep them in {_HOMES[hiding.what]}",
     )
 
 
-def _lacking_bias(
-    evidence: Evidence, layers: Sequence[str], sought: str, outcome: Judgement
-) -> Judgement:
+def _lacking_bias(layers: Sequence[str], sought: str, outcome: Judgement) -> Judgement:
     named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
     verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
     return replace(
         outcome,
-        message="a layer has no bias, and it should"
-        if evidence.hidden
-        else f"{named} {verb}: nothing fits {sought}",
+        message=f"{named} {verb}: nothing fits {sought}",
         detail="",
         next_step="give it one: torch makes it unless told otherwise",
     )

@@ -1,6 +1,5 @@
 """Judges single calls: did an answer come, is its form right, and are its values."""
 
-import builtins
 from dataclasses import replace
 
 from grader.compare.arrays import match
@@ -27,7 +26,6 @@ _SAID = {
     Fault.FINITE: "holds numbers that are not finite",
     Fault.VALUES: "has the right shape but wrong values",
 }
-_TYPES = ("Tensor", "Parameter", "ndarray", "function", "generator")  # beside Python's own
 
 
 def judge_call(evidence: Evidence, call: Call, group: Group) -> Judgement:
@@ -55,19 +53,19 @@ def sound_calls(evidence: Evidence, action: Action) -> list[Call]:
 
 
 def _judge_both(evidence: Evidence, call: Call, group: Group) -> Judgement:
-    outcome = _judge(evidence, call, group, evidence.answers[call.id], "float64")
-    if not outcome.passed and call.id in evidence.answers32:
-        again = _judge(evidence, call, group, evidence.answers32[call.id], "float32")
-        if again.passed:
-            return again
-    return outcome
+    answer, again = evidence.answers[call.id], evidence.answers32.get(call.id)
+    outcome = _judge(evidence, call, group, answer, "float64")
+    if again is None or answer.status is not AnswerStatus.RAISED:
+        return outcome  # one answer counts, and no second one beside it
+    other = _judge(evidence, call, group, again, "float32")
+    return other if other.passed else outcome
 
 
 def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: str) -> Judgement:
     case = evidence.case(call)
     if answer.status is not AnswerStatus.OK:
         return unanswered(evidence, call, answer)
-    if group is Group.OUTPUT and (wrong := _form(evidence.target, answer, hidden=evidence.hidden)):
+    if group is Group.OUTPUT and (wrong := _form(evidence.target, answer)):
         return replace(wrong, case=case)
     precision = dtype
     for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
@@ -162,15 +160,14 @@ def _label(target: Target, name: str) -> str:
             return f"the gradient of the parameter `{named}`"
 
 
-def _form(target: Target, answer: Answer, *, hidden: bool) -> Judgement | None:
+def _form(target: Target, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     names = list(target.outputs)
     info = answer.info
     many = f"{len(names)} tensors ({', '.join(names)})"
     if len(names) > 1 and (info.count != len(names) or not info.returned):
         alone = info.parts[0] if info.count == 1 and info.parts else None
-        came = f"one {_told_type(alone.type, hidden=hidden)}" if alone else f"{info.count}"
-        came = came if alone or not hidden else "another number of things"
+        came = f"one {clean(alone.type, 80)}" if alone else f"{info.count}"
         return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {many}, it returned {came}",
@@ -181,7 +178,7 @@ def _form(target: Target, answer: Answer, *, hidden: bool) -> Judgement | None:
         if tensor_name(Group.OUTPUT, name) in answer.tensors:
             continue
         label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
-        came = _shown_part(part, hidden=hidden)
+        came = _shown_part(part)
         return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
@@ -201,17 +198,11 @@ def _return_step(returned: str) -> str:
     return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
 
 
-def _shown_part(part: ReturnedValue, *, hidden: bool) -> str:
+def _shown_part(part: ReturnedValue) -> str:
     if part.type == "NoneType":
         return "None"
-    kind = _told_type(part.type, hidden=hidden)
-    if part.shape is not None and not hidden:
+    kind = clean(part.type, 80)
+    if part.shape is not None:
         shape = shown_shape(tuple(part.shape))
         return f"a {kind} of shape {shape} and dtype {clean(part.dtype or '', 80)}"
     return f"a {kind}"
-
-
-def _told_type(name: str, *, hidden: bool) -> str:
-    """A type's name; in the hidden split a common one only, for the submission may make it up."""
-    common = isinstance(getattr(builtins, name, None), type) or name in _TYPES
-    return clean(name, 80) if common or not hidden else "thing of another type"

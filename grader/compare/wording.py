@@ -28,16 +28,15 @@ class Claim:
     everywhere: bool  # whether every call was looked at
     ended: bool  # whether every call that was looked at gave an output
 
-    def sentence(self, *, hidden: bool) -> str:
-        """Return it in one sentence, with one more for each of the others."""
+    @property
+    def sentence(self) -> str:
+        """It in one sentence, with one more for each of the others."""
         ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in self.groups)
         what = "; or ".join(ways)
         also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
         if not self.by_values:
             every = ", on every case," if self.everywhere else ""
             return f"Your code behaves{every} like code in which {what}.{also}"
-        if hidden:
-            return f"{self._start} what comes out when {what}.{also}"
         size = 10.0 ** ceil(log10(max(self.distance, _SHOWN)))
         return f"{self._start}, to {size:.0e}, what comes out when {what}.{also}"
 

@@ -2,7 +2,7 @@
 
 Where no name tells which of several alike layers is which, and in whatever order the rows of a
 fused layer lie, only right values tell. Each way exchanges the values that are handed to a child:
-it gets the same roles as ever, and cannot see that something is tried.
+it gets the same calls as ever, of other numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,17 +58,15 @@ class Arrangement:
     layers: Mapping[str, str]  # of the reference -> the one whose values it gets
     rows: tuple[Rows, ...] = ()
 
-    def arranged(self, call: Call, tensors: Mapping[str, Array]) -> tuple[Call, dict[str, Array]]:
-        """Return a call whose parameters are exchanged, and the tensors that it needs beside."""
-        keys = {role: call.parameters[self._meant(role, call)] for role in call.parameters}
-        added: dict[str, Array] = {}
+    def arranged(self, call: Call, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        """Return what stands in a call's parameters, by the keys that it names them by."""
+        keys = call.parameters
+        values = {role: tensors[keys[self._meant(role, call)]] for role in keys}
         for rows in self.rows:
             for roles in _fused_in(rows, call):
-                laid = rows.lay([tensors[keys[role]] for role in roles], call)
-                for role, values in zip(roles, laid, strict=True):
-                    keys[role] = f"{call.id}~{role}"
-                    added[keys[role]] = np.ascontiguousarray(values)
-        return replace(call, parameters=keys), added
+                laid = rows.lay([values[role] for role in roles], call)
+                values |= {r: np.ascontiguousarray(v) for r, v in zip(roles, laid, strict=True)}
+        return {keys[role]: value for role, value in values.items()}
 
     def restored(self, call: Call, answer: Answer) -> Answer:
         """Return an answer to `arranged`'s call with each gradient under its real role."""

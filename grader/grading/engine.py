@@ -1,17 +1,19 @@
 """A course ready to grade: its keys on one split, its stand-ins and a warm process."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
 from grader.execute.session import SharedChild
+from grader.grading.discretion import in_public_words
 from grader.grading.exercise import Run, Standins, run_exercise
 from grader.handin.read import Submission
 from grader.key.cache import Keys, load_keys
-from grader.key.secret import split_and_secret
+from grader.key.secret import hidden_secret
+from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.results import Document, ExerciseResult
 from grader.version import VERSION
 
@@ -26,6 +28,8 @@ class Engine:
     keys: Keys
     standins: Standins
     warm: WarmProcess
+    # of one for hidden cases: the one that its words come from; None for public cases
+    public: "Engine | None" = None
 
     def run(
         self,
@@ -40,19 +44,21 @@ class Engine:
         `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
         `kept` is for those who go on with other exercises of the same submission.
         """
-        pairs = partial(self.keys.pairs, exercise.id)
-        key = self.keys.keys[exercise.id]
-        return run_exercise(
+        run = run_exercise(
             self.folder,
             exercise,
-            key,
+            self.keys.keys[exercise.id],
             self.standins,
             submission,
             self.warm,
-            pairs,
+            partial(self.keys.pairs, exercise.id),
             kept,
             quick=quick,
         )
+        if not run.silent or self.public is None:
+            return run
+        told = self.public.run(exercise, submission, quick=quick)
+        return replace(told, result=in_public_words(run.result, told.result))
 
     def runs(
         self, exercises: Iterable[Exercise], submission: Submission, *, quick: bool = False
@@ -93,6 +99,9 @@ def open_engine(
     `on_built` hears each exercise whose key had to be built. Raises GraderError.
     """
     ids = [e.id for e in exercises]
-    split, secret = split_and_secret(folder, hidden=hidden)
-    keys = load_keys(folder, ids, split, secret=secret, on_built=on_built)
-    return Engine(folder, keys, Standins.of(folder), warm)
+    standins = Standins.of(folder)
+    public = Engine(folder, load_keys(folder, ids, PUBLIC, on_built=on_built), standins, warm)
+    if not hidden:
+        return public
+    keys = load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_built)
+    return replace(public, keys=keys, public=public)

@@ -19,6 +19,7 @@ from grader.course.shipped import read_standins
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, SharedChild
 from grader.grading.arrangements import shown_guesses
+from grader.grading.discretion import without_words
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
@@ -56,9 +57,10 @@ class Standins:
 class Run:
     """A graded exercise, with what stands behind the result: nothing where no file was read."""
 
-    result: ExerciseResult
+    result: ExerciseResult  # on hidden cases without a word, see `discretion`
     evidence: Mapping[str, Evidence] = field(default_factory=dict)  # by target
     rounds: Rounds | None = None
+    silent: bool = False  # something is to be told of it, and it says nothing
 
 
 @np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
@@ -87,12 +89,20 @@ def run_exercise(
     rounds = Rounds(folder.course, key, warm, jobs)
     rounds.run(kept)
     evidence = _evidence_of(exercise, source, rounds)
+    if key.plan.split != PUBLIC:
+        return _run_without_words(exercise, source, evidence)
     judged = [_judge(evidence[t.name], rounds, pairs, quick=quick) for t in exercise.targets]
-    hidden = key.plan.split != PUBLIC
-    shown = "" if hidden else rounds.output.decode(errors="replace")
+    shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
     checks = name_causes(found, partial(_used_by, exercise, source))
     return Run(_sum_up(exercise, source, checks, judged, shown), evidence, rounds)
+
+
+def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
+    checks = [c for t in exercise.targets for c in check_target(evidence[t.name])]
+    result = _sum_up(exercise, source, [without_words(check) for check in checks])
+    noted = any(_notes_of(one) for one in evidence.values())
+    return Run(result, silent=noted or any(c.status is not Status.PASSED for c in checks))
 
 
 def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str, Evidence]:
@@ -146,7 +156,11 @@ def _judge(
     found, deviations = _diagnose(evidence, results, rounds, pairs)
     results = tell(evidence, deviations, results)
     checks = point_to_hint(results) if found and found.bugs else results
-    return _Judged(checks, found, [*note_uncompared(evidence), *_note_guesses(evidence)])
+    return _Judged(checks, found, _notes_of(evidence))
+
+
+def _notes_of(evidence: Evidence) -> list[str]:
+    return [*note_uncompared(evidence), *_note_guesses(evidence)]
 
 
 def _note_guesses(evidence: Evidence) -> list[str]:
@@ -157,7 +171,7 @@ def _note_guesses(evidence: Evidence) -> list[str]:
         return []
     listed = ", ".join(f"`{clean(own, 60)}` as `{part}`" for own, part in guesses.items())
     what = "no name tells which layer is which; taken is the order that fits best"
-    return [f"`{call.target}`: {what}{'' if evidence.hidden else f': {listed}'}"]
+    return [f"`{call.target}`: {what}: {listed}"]
 
 
 def _diagnose(

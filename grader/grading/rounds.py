@@ -5,19 +5,23 @@
 3. float32: the calls of the targets that raise in float64, for they may insist on float32
    here the answers are judged; then, for what failed,
 4. the smallest input that breaks a property, which `shrink` looks for
-5. recorded: one call, with every tensor that it makes, for the first step that went wrong
+5. options: an ordinary call with each option that may be unheard
+6. recorded: two calls, with every tensor that they make, for the first step that went wrong
 
 What a round runs follows from what was compared before it. All rounds share one limit of time.
+Points are given for one answer a call: that of the first round; or, where other roles were found
+and confirmed, that of a last one; or, where the first raised, that in float32.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 
 import safetensors.numpy
 
 from grader.compare.diagnosis import known_by_values
-from grader.compare.retry import agrees, calls_to_retry, plain_calls
+from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
 from grader.course.models import Course
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, SharedChild, collect
@@ -25,7 +29,12 @@ from grader.grading.arrangements import Arrangement, arrangements_of, settled
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.key import AnswerKey
+from grader.worker.names import Group, compared
 from grader.worker.protocol import Action, Earlier, Scalar
+
+_CONFIRMED = 3  # ways that are run once more, at most
+Arranged = Mapping[str, Mapping[str, Arrangement]]  # by target and case, "" for all other cases
+_Fit = Callable[[Sequence[Call], Mapping[str, Answer]], bool]
 
 
 @dataclass
@@ -39,7 +48,6 @@ class Rounds:
     end: float = 0.0  # when all is over, in time.monotonic's seconds
     firsts: dict[Earlier, Collected] = field(default_factory=dict)
     answers32: dict[str, Answer] = field(default_factory=dict)
-    # by target and case, where it is unusual
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
 
     @property
@@ -106,57 +114,86 @@ class Rounds:
 
     def _run_arranged(self, kind: Earlier) -> None:
         """Look for the roles of parameters, guessed at first, in which all values are right."""
+        answers = self.firsts[kind].answers
         for target in dict.fromkeys(call.target for call in self._calls(kind)):
             calls = plain_calls(self.key, target)
             if not calls or calls[0].earlier != kind or not calls[0].roles:
                 continue
-            right = self._agree(calls, self.answers)
-            way = None if right else self._find_arrangement(kind, calls)
-            bound = {c.case: self.answers[c.id].info.bound for c in self._forward(kind, target)}
-            self.arranged[target] = settled(way or Arrangement({}), calls[0].case, bound)
+            way = self._find_arrangement(kind, calls) or Arrangement({})
+            self.arranged[target] = self._settled(way, calls[0])
             own = [call for call in self._calls(kind) if call.target == target]
             if changed := [call for call in own if self._way(call) != Arrangement({})]:
-                self.firsts[kind].answers |= self._run_in(kind, changed)
+                again = self._run_in(kind, self._calls(kind))
+                self.firsts[kind].answers = answers = answers | {c.id: again[c.id] for c in changed}
 
     def _find_arrangement(self, kind: Earlier, calls: Sequence[Call]) -> Arrangement | None:
         """Return the first way in which some calls have right values, or those of a known bug."""
-        first, answers = calls[0], self.answers
-        if any(answers[call.id].status is not AnswerStatus.OK for call in calls):
-            return None
+        first, answers = calls[0], self.firsts[kind].answers
         ways = arrangements_of(first, answers[first.id].info.bound)
+        answered = all(answers[call.id].status is AnswerStatus.OK for call in calls)
+        if not ways or not answered or self._agree(calls, answers):
+            return None
         tried = self._try(kind, first, ways)
-        for agree in (self._agree, self._known):
-            if agree(calls, answers):
+        for fit in (self._agree, self._known):
+            if fit(calls, answers):
                 return None  # as they are
-            for way, answer in zip(ways, tried, strict=True):
-                if agree([first], {first.id: answer}) and agree(
-                    calls, self._run_in(kind, calls, way=way)
-                ):
+            pairs = zip(ways, tried, strict=True)
+            fitting = [way for way, answer in pairs if fit([first], {first.id: answer})]
+            for way in fitting[:_CONFIRMED]:
+                if self._confirms(kind, calls, way, fit):
                     return way
         return None
 
+    def _confirms(self, kind: Earlier, calls: Sequence[Call], way: Arrangement, fit: _Fit) -> bool:
+        """Whether the code that answered at first is the one that a way makes right.
+
+        A fresh child gets the calls of the first one. In half of the cases, which it cannot tell
+        from the others, values are exchanged. There they have to fit, and elsewhere be as at first:
+        code that answers otherwise from child to child, by a try or by chance, does not pass.
+        """
+        first = self.firsts[kind].answers
+        own = [call for call in self._calls(kind) if call.target == calls[0].target]
+        plain = {call.case for call in calls}
+        chosen = _half(self.key, calls, [call for call in own if call.case not in plain])
+        settled = self._settled(way, calls[0])
+        usual = Arrangement({})
+        mixed = {c: settled.get(c, settled.get("", usual)) for c in chosen}
+        again = self._run_in(kind, self._calls(kind), arranged={calls[0].target: mixed})
+        same = [call for call in own if call.case not in mixed]
+        return fit([call for call in calls if call.case in mixed], again) and all(
+            same_outputs(first[call.id], again[call.id]) for call in same
+        )
+
+    def _settled(self, way: Arrangement, first: Call) -> dict[str, Arrangement]:
+        answers = self.firsts[first.earlier].answers
+        forward = [call for call in self._calls(first.earlier) if call.target == first.target]
+        bound = {
+            call.case: answers[call.id].info.bound
+            for call in forward
+            if call.action is Action.FORWARD
+        }
+        return settled(way, first.case, bound)
+
     def _try(self, kind: Earlier, call: Call, ways: Sequence[Arrangement]) -> list[Answer]:
-        """Return what a call comes to in each of some ways; all are tried in one round."""
+        """Return what a call comes to in each of some ways; all are tried in one round.
+
+        A child can tell that something is tried here: what it answers only suggests a way.
+        """
         tensors: dict[str, Array] = {}
         calls = []
         for number, way in enumerate(ways):
-            changed, added = way.arranged(call, self.key.plan.tensors)
-            tried = replace(changed, id=f"{call.id}~{number}", watch=False)
-            renamed = {key: f"{key}~{number}" for key in added}
-            keys = {role: renamed.get(key, key) for role, key in tried.parameters.items()}
-            tensors |= {renamed[key]: value for key, value in added.items()}
-            calls.append(replace(tried, parameters=keys))
-        answers = self._collect(kind, calls, tensors=tensors).answers if calls else {}
+            values = way.arranged(call, self.key.plan.tensors)
+            tensors |= {f"{key}~{number}": value for key, value in values.items()}
+            keys = {role: f"{key}~{number}" for role, key in call.parameters.items()}
+            one = replace(call, id=f"{call.id}~{number}", parameters=keys, watch=False)
+            calls.append(one)
+        answers = self._collect(kind, calls, tensors=tensors).answers
         return [answers[one.id] for one in calls]
 
-    def _way(self, call: Call) -> Arrangement:
+    def _way(self, call: Call, arranged: Arranged | None = None) -> Arrangement:
         """The roles that a call's parameters are found to play."""
-        ways = self.arranged.get(call.target, {})
+        ways = (self.arranged if arranged is None else arranged).get(call.target, {})
         return ways.get(call.case, ways.get("", Arrangement({})))
-
-    def _forward(self, kind: Earlier, target: str) -> list[Call]:
-        calls = [call for call in self._calls(kind) if call.target == target]
-        return [call for call in calls if call.action is Action.FORWARD]
 
     def _run_in(
         self,
@@ -164,18 +201,16 @@ class Rounds:
         calls: Sequence[Call],
         dtype: str = "float64",
         *,
-        way: Arrangement | None = None,
+        arranged: Arranged | None = None,
     ) -> dict[str, Answer]:
         """Make calls with parameters in other roles, and return the answers by the real roles."""
-        ways = [way or self._way(call) for call in calls]
-        tensors_of = self.key.plan.tensors
-        pairs = [one.arranged(call, tensors_of) for one, call in zip(ways, calls, strict=True)]
-        tensors = {key: value for _, added in pairs for key, value in added.items()}
-        answers = self._collect(kind, [c for c, _ in pairs], dtype, tensors=tensors).answers
-        return {
-            call.id: one.restored(call, answers[call.id])
-            for one, call in zip(ways, calls, strict=True)
-        }
+        ways = {call.id: self._way(call, arranged) for call in calls}
+        tensors: dict[str, Array] = {}
+        for call in calls:
+            if ways[call.id] != Arrangement({}):
+                tensors |= ways[call.id].arranged(call, self.key.plan.tensors)
+        answers = self._collect(kind, list(calls), dtype, tensors=tensors).answers
+        return {call.id: ways[call.id].restored(call, answers[call.id]) for call in calls}
 
     def _known(self, calls: Sequence[Call], answers: Mapping[str, Answer]) -> bool:
         return known_by_values(self.key, calls[0].target, calls, answers)
@@ -215,3 +250,14 @@ class Rounds:
             end=self.end,
             kept=kept,
         )
+
+
+def _half(key: AnswerKey, plain: Sequence[Call], others: Sequence[Call]) -> set[str]:
+    """Half of the cases of some calls, and of others, by what no child knows: a right output."""
+    right = compared(key.answers[plain[0].id].tensors, Group.OUTPUT)
+    drawn = Random(b"".join(value.tobytes() for value in right.values()))  # noqa: S311 - as above
+    chosen: set[str] = set()
+    for calls in (plain, others):
+        cases = sorted({call.case for call in calls})
+        chosen |= set(drawn.sample(cases, (len(cases) + 1) // 2))
+    return chosen

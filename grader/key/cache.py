@@ -161,15 +161,16 @@ def cache_folder() -> Path:
 def build_missing_pairs(
     folder: CourseFolder,
     keys: Keys,
-    split: str,
-    secret: bytes,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Build the signatures of two bugs at once that are missing, side by side."""
+    """Build the signatures of two bugs at once that are missing, side by side.
+
+    `keys` are those of the public cases.
+    """
     if not folder.solutions.is_dir() or not keys.place.is_dir():
         return
-    missing = [e for e in keys.keys if not (keys.place / f"{e}.{split}.{PAIRS}").is_file()]
-    orders = orders_for(folder, missing[::-1], split, secret, keys.place)
+    missing = [e for e in keys.keys if not (keys.place / f"{e}.{PUBLIC}.{PAIRS}").is_file()]
+    orders = orders_for(folder, missing[::-1], PUBLIC, PUBLIC_SECRET, keys.place)
     try:
         build_all(build_pairs, orders, on_built)
     except InternalError as error:  # what is still missing is tried again on first need

@@ -26,7 +26,6 @@ class MarkedNotebook:
 
     exercise: Exercise
     run: Run
-    engine: Engine
 
     def verdict(self, test: TestCell, notes: Sequence[str] = ()) -> Verdict:
         """Return the verdict of one of the notebook's test cells."""
@@ -36,10 +35,10 @@ class MarkedNotebook:
 
     @cached_property
     def _exhibits(self) -> tuple[Exhibit, ...]:
-        """Pictures of the targets whose values are wrong; none of hidden cases."""
+        """Pictures of the targets whose values are wrong."""
         checks = [c for c in self.run.result.checks if c.kind is Kind.NUMERIC]
         wrong = {c.target for c in checks if c.status is Status.FAILED and c.case}
-        return exhibits_of(self.engine, self.exercise, self.run, targets=wrong)
+        return exhibits_of(self.exercise, self.run, targets=wrong)
 
 
 class NotebookGrader:
@@ -76,7 +75,7 @@ class NotebookGrader:
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
             run = self.engine.run(exercise, submission, quick=True, kept=self._kept)
-            self._last = (asked, MarkedNotebook(exercise, run, self.engine))
+            self._last = (asked, MarkedNotebook(exercise, run))
         return self._last[1]
 
 

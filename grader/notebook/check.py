@@ -72,7 +72,7 @@ def check(
     except GraderError as error:
         return Said(f"grade: {error}")
     remember_result(folder, run.result, submission.source(chosen))
-    shown = {chosen.id: exhibits_of(engine, chosen, run)}
+    shown = {chosen.id: exhibits_of(chosen, run)}
     return Report(engine.sum_up([run.result]), shown)
 
 

@@ -39,7 +39,7 @@ class Device(Kind):
                 "a tensor is made on a fixed device, so the code fails on a GPU",
                 f"{clean(answer.error.message, 200)}{f' at {place}' if place else ''}",
                 "make new tensors with device=x.device, and keep tables as buffers",
-                place=None if evidence.hidden else place_of(evidence, answer.error),
+                place=place_of(evidence, answer.error),
             )
         if answer.status in (AnswerStatus.OK, AnswerStatus.RAISED) and (
             answer.error is None or answer.error.type != "NotImplementedError"

@@ -38,24 +38,22 @@ class Registered(Kind):
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))
             found = (
-                _loose(answer.info, hidden=evidence.hidden)
+                _loose(answer.info)
                 or _sublayers(answer.info, expected.info)
-                or _counted(answer.info, expected.info, hidden=evidence.hidden)
+                or _counted(answer.info, expected.info)
             )
             if found is not None:
                 return replace(found, case=evidence.case(call))
         return PASSED
 
 
-def _loose(info: Info, *, hidden: bool) -> Judgement | None:
+def _loose(info: Info) -> Judgement | None:
     """Judge what hangs on the module where torch does not see it."""
     if not info.loose:
         return None
     first = info.loose[0]
-    # names are the submission's to choose, when it runs, and so are counts
-    holder = "an attribute" if hidden else f"`{clean(first.path, 80)}`"
     kind = first.what if first.what in ("tensor", "module") else "parameter"
-    message = f"{holder} holds a {kind} that is not registered"
+    message = f"`{clean(first.path, 80)}` holds a {kind} that is not registered"
     return Judgement(Status.FAILED, message, next_step=_KEEP[kind])
 
 
@@ -69,7 +67,7 @@ def _sublayers(info: Info, expected: Info) -> Judgement | None:
     )
 
 
-def _counted(info: Info, expected: Info, *, hidden: bool) -> Judgement | None:
+def _counted(info: Info, expected: Info) -> Judgement | None:
     """Judge how many numbers are trained."""
     count, due = info.registered, expected.registered
     if count == due:
@@ -78,9 +76,7 @@ def _counted(info: Info, expected: Info, *, hidden: bool) -> Judgement | None:
     named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in info.names[:8])
     return Judgement(
         Status.FAILED,
-        f"the module registers {more} trainable numbers than it needs"
-        if hidden
-        else f"the module registers {count} trainable numbers, {more} than the {due} it needs",
+        f"the module registers {count} trainable numbers, {more} than the {due} it needs",
         f"it has {named or 'nothing'}",
         "look for a layer or a bias that nobody asked for"
         if more == "more"

@@ -49,10 +49,9 @@ def judge_trained(evidence: Evidence) -> Judgement:
             if not untrained.roles and untrained.name.endswith("bias"):
                 continue  # one too many, which the audit of parameters tells
             if not untrained.roles or not set(untrained.roles) <= idle:
-                named = f"the parameter `{clean(untrained.name, 80)}`"
                 return Judgement(
                     Status.FAILED,
-                    f"no gradient reaches {'a parameter' if evidence.hidden else named}",
+                    f"no gradient reaches the parameter `{clean(untrained.name, 80)}`",
                     next_step="check that forward uses it, and that nothing is detached",
                     case=case,
                 )

@@ -1,17 +1,8 @@
 """Deviations: each costs its own checks, is told once, and hides no mistake beside it."""
 
-from pathlib import Path
-
 import pytest
 from support import GradeText, edited, find_check, solution
 
-from grader.course.load import CourseFolder
-from grader.execute.launch import WarmProcess
-from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
-from grader.handin.read import Source, Submission
-from grader.key.cache import load_keys
-from grader.records.calls import HIDDEN
 from grader.records.results import Diagnosis, ExerciseResult, Status
 
 SOURCE = solution("exercise3_multi_head.py")
@@ -82,19 +73,3 @@ def test_zeros_earn_less_than_a_sixth(grade_text: GradeText) -> None:
     )
     checks = [c for c in result.checks if c.target == "MultiHeadSelfAttention"]
     assert sum(c.score for c in checks) <= 0.15 * sum(c.max_score for c in checks)
-
-
-def test_hidden_cases_give_no_option_away(
-    folder: CourseFolder,
-    warm: WarmProcess,
-    key_cache: Path,  # noqa: ARG001 - keys are built
-) -> None:
-    keys = load_keys(folder, ["exercise3"], HIDDEN, secret=b"a secret of sixteen bytes or more")
-    unheard = ("size = embed_dim // num_heads if head_dim is None else head_dim", UNHEARD)
-    text = edited(SOURCE, unheard)
-    exercise = folder.course.exercise("exercise3")
-    sources = {e.id: Source(e.file, problem="not handed in") for e in folder.course.exercises}
-    sources["exercise3"] = Source(exercise.file, units=((exercise.file, text),))
-    engine = Engine(folder, keys, Standins.of(folder), warm)
-    (found,) = engine.run(exercise, Submission(sources)).result.diagnoses
-    assert found.deviations == ("`head_dim` is not used",)

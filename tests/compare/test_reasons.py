@@ -1,17 +1,11 @@
 """Exceptions of real submissions: the reason with the shapes, and the lesson's trap."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from support import GradeText, edited, solution
 
-from grader.compare.advice import advise_on_error
-from grader.compare.evidence import READ_LINE
 from grader.course.lesson import find_passage, read_lesson
-from grader.handin.read import Source
-from grader.records.answers import Frame, StudentError
 from grader.records.results import Kind, Status
 
 
@@ -360,12 +354,3 @@ def test_exception_s_reason_is_told(grade_text: GradeText, name: str) -> None:
     assert raised.trap.startswith(told.trap)
     if told.trap:
         assert find_passage(read_lesson(solution(raised.exercise)), told.trap) is not None
-
-
-def test_text_of_an_exception_chooses_nothing_on_hidden_cases() -> None:
-    source = Source("a.py", (("a.py", "def f(x):\n    return x.view(7)\n"),))
-    evidence: Any = SimpleNamespace(hidden=True, source=source)
-    frames = [Frame(label="a.py", line=2, name="f")]
-    for message in ("view size is not compatible", "index out of range in self", "anything"):
-        error = StudentError(type="RuntimeError", bases=[], message=message, frames=frames)
-        assert advise_on_error(evidence, error).text == READ_LINE

@@ -140,7 +140,7 @@ def test_pairs_that_cannot_be_built_beforehand_end_nothing(
 ) -> None:
     folder = load_course(root)
     keys = load_keys(folder, ["exercise1"], PUBLIC)
-    build_missing_pairs(folder, keys, PUBLIC, b"public")
+    build_missing_pairs(folder, keys)
     assert "a builder died: LastError" in capfd.readouterr().err
     assert keys.pairs("exercise1") == {}
 

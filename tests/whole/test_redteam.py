@@ -273,69 +273,6 @@ def _restore(folder: Path, kept: dict[Path, bytes]) -> None:
         path.write_bytes(data)
 
 
-_MADE_UP = {  # exercise and text, which puts what it was given into names that it makes up
-    "types": (
-        "exercise1",
-        """
-import torch
-def self_attention(x):
-    return type(f"OUCH{x.sum().item()}", (), {})()
-def attention_weights(query, key, scale=None):
-    return torch.zeros([int(1e3 * abs(n)) for n in query.flatten()[:2]] + [0]).cfloat()
-globals()["scaled_dot_product_attention" + "_OUCH"] = torch.relu
-""",
-    ),
-    "places": (
-        "exercise1",
-        """
-def self_attention(x):
-    made = {}
-    lines = 10_000_000 + int(1000 * abs(x.sum().item()))
-    text = "\\n" * lines + "def f(): raise ValueError"
-    exec(compile(text, "exercise1_attention.py", "exec"), made)
-    made["f"]()
-""",
-    ),
-    "attributes": (
-        "exercise4",
-        """
-from torch import nn
-class FeedForward(nn.Module):
-    def __init__(self, embed_dim, hidden_dim=None, dropout=0.0, activation="relu"):
-        super().__init__()
-        size = hidden_dim or 4 * embed_dim
-        self.expand, self.contract = nn.Linear(embed_dim, size), nn.Linear(size, embed_dim)
-        self.activation = nn.GELU() if activation == "gelu" else nn.ReLU()
-    def forward(self, x):
-        name = f"OUCH{x.sum().item()}".replace(".", "_")
-        self.register_parameter(name, nn.Parameter(x.detach()[0, 0]))
-        if len(x) > 3:
-            setattr(self, f"{name}x", [nn.Parameter(x.detach())])
-        return self.contract(self.activation(self.expand(x)))
-""",
-    ),
-}
-
-
-@pytest.mark.parametrize(("exercise", "text"), _MADE_UP.values(), ids=list(_MADE_UP))
-def test_hidden_report_tells_no_name_made_up_at_run_time(
-    exercise: str, text: str, team: Team
-) -> None:
-    key = team.keys.keys[exercise]
-    key = replace(key, plan=replace(key.plan, split="hidden"))
-    keys = replace(team.keys, keys={**team.keys.keys, exercise: key})
-    course = team.folder.course
-    sources = {e.id: Source(e.file, problem="not handed in") for e in course.exercises}
-    file = course.exercise(exercise).file
-    sources[exercise] = Source(file, units=((file, text),))
-    engine = Engine(team.folder, keys, Standins.of(team.folder), team.warm(probe().level))
-    result = engine.run(course.exercise(exercise), Submission(sources)).result
-    assert result.score < result.max_score
-    told = " ".join(check.message for check in result.checks)
-    assert re.findall(r"OUCH|\d{3,}", told) == []
-    _assert_clean(result)
-
-
 # ---- hostile files: kinds 21 and 22; archives: handin/test_archive.py ----------------------------
 
 
