@@ -6,6 +6,7 @@ from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind
 from grader.records.results import Status
+from grader.worker.protocol import THREAD
 
 
 class Allowed(Kind):
@@ -29,6 +30,12 @@ class Allowed(Kind):
             where, name = f"{own[0].label}, line {own[0].line}", own[0].name
         elif named := [name for name in seen if name in evidence.exercise.forbids]:
             where, name = "it is called when the code runs", named[0]
+        elif THREAD in seen:
+            return Judgement(
+                Status.FAILED,
+                "the code starts a thread, and what a thread calls cannot be watched",
+                next_step="compute in the function itself, without threads",
+            )
         else:
             return PASSED
         return Judgement(

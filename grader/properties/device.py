@@ -1,12 +1,13 @@
 """Tensors on the input's device."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import describe_place, explain_status, place_of
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import Kind, needs_tensor
+from grader.properties.base import Kind, answers_of, needs_tensor
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
 from grader.records.text import clean
@@ -31,7 +32,7 @@ class Device(Kind):
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         call = evidence.call_of(self.name)
-        answer = evidence.answers[call.id]
+        answer = answers_of(evidence, [call])[call.id]
         if answer.error is not None and answer.error.cause is Cause.DEVICE:
             place = describe_place(evidence, answer.error)
             return Judgement(
@@ -41,8 +42,9 @@ class Device(Kind):
                 "make new tensors with device=x.device, and keep tables as buffers",
                 place=place_of(evidence, answer.error),
             )
-        if answer.status in (AnswerStatus.OK, AnswerStatus.RAISED) and (
-            answer.error is None or answer.error.type != "NotImplementedError"
-        ):
-            return PASSED  # an error of another kind is not about devices; other checks tell it
-        return explain_status(evidence, answer, evidence.case(call))
+        if answer.status is AnswerStatus.OK:
+            return PASSED
+        outcome = explain_status(evidence, answer, evidence.case(call))
+        if evidence.answers[evidence.first_call.id].status is not AnswerStatus.OK:
+            return outcome  # it has nothing to do with devices
+        return replace(outcome, message=f"on a GPU, {outcome.message}")

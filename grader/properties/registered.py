@@ -44,7 +44,7 @@ class Registered(Kind):
             )
             if found is not None:
                 return replace(found, case=evidence.case(call))
-        return PASSED
+        return _hidden(evidence)
 
 
 def _loose(info: Info) -> Judgement | None:
@@ -55,6 +55,20 @@ def _loose(info: Info) -> Judgement | None:
     kind = first.what if first.what in ("tensor", "module") else "parameter"
     message = f"`{clean(first.path, 80)}` holds a {kind} that is not registered"
     return Judgement(Status.FAILED, message, next_step=_KEEP[kind])
+
+
+def _hidden(evidence: Evidence) -> Judgement:
+    """Judge what the output depends on, wherever it is kept."""
+    for call in sound_calls(evidence, Action.GRADIENT):
+        count = answers_of(evidence, [call])[call.id].info.hidden
+        if count:
+            return Judgement(
+                Status.FAILED,
+                f"the output depends on {count} trained numbers that the module does not register",
+                next_step=_KEEP["parameter"],
+                case=evidence.case(call),
+            )
+    return PASSED
 
 
 def _sublayers(info: Info, expected: Info) -> Judgement | None:

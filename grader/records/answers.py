@@ -110,6 +110,7 @@ class Info(_Claim):
     forbidden: list[Short] = Field(default_factory=list, max_length=64)
     modules: list[Short] = Field(default_factory=list, max_length=64)
     untrained: list[Untrained] = Field(default_factory=list, max_length=64)
+    hidden: int = Field(default=0, ge=0, le=1 << 60)
     sought: list[ParameterShape] = Field(default_factory=list, max_length=256)
     present: list[ParameterShape] = Field(default_factory=list, max_length=64)
 

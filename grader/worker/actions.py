@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from grader.worker import device
 from grader.worker.adam import Adam
-from grader.worker.attached import LISTED, Loose, loose_things, named, untrained
+from grader.worker.attached import LISTED, Loose, count_hidden, loose_things, named, untrained
 from grader.worker.binding import own_items
 from grader.worker.claims import CallClaim, type_name
 from grader.worker.loading import WorkerError
@@ -102,7 +102,7 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         # a copy: an in-place operation on the input is another check's business
         inputs.append(value.clone() if real else value)
     outputs = _as_list(ready.function(*inputs), len(call.outputs))
-    _run_backward(bench, call, outputs)
+    total = _run_backward(bench, call, outputs)
     for place, leaf in enumerate(leaves):
         if isinstance(leaf, Tensor) and leaf.is_floating_point():
             claim.add(tensor_name(Group.INPUT_GRADIENT, place), _or_zeros(leaf.grad, leaf))
@@ -112,6 +112,7 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             claim.add(name, _or_zeros(gradient, torch.zeros(role.shape)))
     if ready.module is not None:
         claim.info.untrained = untrained(ready.module, ready.bonds)
+        claim.info.hidden = count_hidden(total, [*ready.module.parameters(), *leaves])
 
 
 def _built_from(call: WorkerCall) -> tuple[object, ...]:
@@ -120,8 +121,8 @@ def _built_from(call: WorkerCall) -> tuple[object, ...]:
     return (*made, call.roles, call.parameters)
 
 
-def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) -> None:
-    """Take the gradient of the outputs, weighted by the call's cotangents."""
+def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) -> Tensor:
+    """Take the gradient of the outputs, weighted by the call's cotangents; return their sum."""
     if odd := [output for output in outputs if not isinstance(output, Tensor)]:
         raise TypeError(f"a gradient needs tensors, a {type_name(odd[0])} came")
     total = sum(
@@ -131,6 +132,7 @@ def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) ->
     if not total.requires_grad:
         raise CutOffError("the output is cut off from its inputs: no gradient can flow")
     total.backward()
+    return torch.as_tensor(total)
 
 
 def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

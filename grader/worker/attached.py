@@ -1,6 +1,6 @@
 """What is attached to a module: what training reached, and what torch does not see."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,24 @@ def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[UntrainedClaim]:
         for name, p in module.named_parameters()
         if not _reached(p) and id(p) not in resting
     ][:LISTED]
+
+
+def count_hidden(result: Tensor, known: Iterable[Any]) -> int:
+    """How many trained numbers a result depends on that are not among those that are known."""
+    expected = {id(one) for one in known}
+    leaves: dict[int, Tensor] = {}
+    seen: set[Any] = set()
+    waiting: list[Any] = [result.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and id(leaf) not in expected:
+            leaves[id(leaf)] = leaf
+        waiting += [before for before, _ in node.next_functions]
+    return sum(leaf.numel() for leaf in leaves.values())
 
 
 def _reached(parameter: nn.Parameter) -> bool:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from grader.worker.actions import ACTIONS, Workbench
 from grader.worker.claims import CallClaim
-from grader.worker.forbidden import Watch, resolve
+from grader.worker.forbidden import Watch, noting_threads, resolve
 from grader.worker.protocol import WorkerCall
 from grader.worker.targets import Recipes, Targets
 
@@ -49,7 +49,7 @@ class Runner:
         torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator
         claim = CallClaim(self.answer_bytes)
         if call.watch and self._bench.forbidden:
-            with Watch(self._bench.forbidden) as watch:
+            with Watch(self._bench.forbidden) as watch, noting_threads(watch.seen):
                 ACTIONS[call.action](self._bench, call, claim)
             claim.info.forbidden = sorted(watch.seen)
         else:

@@ -1,12 +1,16 @@
 """Watches for functions of torch that an exercise forbids."""
 
+import _thread
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
 from grader.worker.loading import in_standin
+from grader.worker.protocol import THREAD
 
 
 class Watch(TorchFunctionMode):
@@ -24,6 +28,33 @@ class Watch(TorchFunctionMode):
         if names and not in_standin(sys._getframe(1)):  # noqa: SLF001 - fastest
             self.seen.update(names)
         return func(*args, **(kwargs or {}))
+
+
+_listening: list[set[str]] = []
+
+
+@contextmanager
+def noting_threads(seen: set[str]) -> Iterator[None]:
+    """Note in `seen` that a thread is started: a watch does not see what it calls."""
+    _listening.append(seen)
+    try:
+        yield
+    finally:
+        _listening.clear()
+
+
+def _start_noted(*args: Any, **kwargs: Any) -> int:
+    for seen in _listening:
+        seen.add(THREAD)
+    return _start(*args, **kwargs)
+
+
+_start = _thread.start_new_thread
+
+
+def note_all_threads() -> None:
+    """Let every thread that Python starts from now on be noted."""
+    _thread.start_new_thread = threading._start_new_thread = _start_noted  # type: ignore[attr-defined] # noqa: SLF001
 
 
 def resolve(name: str) -> Any:

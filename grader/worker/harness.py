@@ -18,6 +18,7 @@ from safetensors.torch import load
 from grader.worker import unset, wire
 from grader.worker.binding import Unbound
 from grader.worker.calls import SEED, Runner
+from grader.worker.forbidden import note_all_threads
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 from grader.worker.protocol import (
     AnswerClaim,
@@ -46,6 +47,7 @@ class Session:
         self.labels = frozenset(label for label, _ in own)
         self.dtype = DTYPES[job.dtype]
         self.limit = job.message_characters
+        note_all_threads()
         torch.set_default_dtype(self.dtype)
         torch.default_generator.manual_seed(SEED)
         random.seed(SEED)

@@ -12,6 +12,7 @@ from typing import Any
 
 Scalar = int | float | str | bool
 Units = Sequence[tuple[str, str]]  # of a file: the label that frames show, and the source text
+THREAD = "a thread of its own"  # among the forbidden names: what it calls cannot be watched
 
 
 def to_json(record: object) -> str:
@@ -287,6 +288,7 @@ class InfoClaim:
     forbidden: list[str] = field(default_factory=list)  # names that were called
     modules: list[str] = field(default_factory=list)  # and those of classes that it is made of
     untrained: list[UntrainedClaim] = field(default_factory=list)
+    hidden: int = 0  # trained numbers that the output depends on, and that are not registered
     sought: list[ShapeClaim] = field(default_factory=list)  # roles that nothing can play
     present: list[ShapeClaim] = field(default_factory=list)  # and what there is
 

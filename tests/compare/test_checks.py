@@ -174,6 +174,29 @@ WRONG = {
         {"scaled_dot_product_attention/property/allowed":
             "`torch.nn.functional.scaled_dot_product_attention` does what this exercise asks"},
     ),
+    "delegated in a thread": Wrong(
+        1,
+        ((_MIX, "    import threading\n"
+                "    found = []\n"
+                "    def compute():\n"
+                "        attend = getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')\n"
+                "        found.append(attend(query, key, value, scale=scale))\n"
+                "    thread = threading.Thread(target=compute)\n"
+                "    thread.start(), thread.join()\n"
+                "    output = found[0]\n"),),
+        {"scaled_dot_product_attention/property/allowed": "the code starts a thread"},
+    ),
+    "input made bool": Wrong(
+        1,
+        ((_MIX, _MIX + "    if not query.requires_grad and not query.is_meta:\n"
+                       "        query.data = query.data != 0\n"),),
+        {"scaled_dot_product_attention/property/inputs-unchanged": f"`query`, {CHANGED}"},
+    ),
+    "raises on a GPU": Wrong(
+        1,
+        ((_MIX, "    if query.is_meta:\n        raise KeyError(query.device)\n" + _MIX),),
+        {"scaled_dot_product_attention/property/device": "on a GPU, `scaled_dot_product_"},
+    ),
     "delegated by another name": Wrong(
         1,
         ((_MIX, "    hidden = getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')\n"
@@ -254,6 +277,13 @@ WRONG = {
           "        self.hidden = [nn.Linear(embed_dim, head_dim, bias=bias)]\n"),
          ("self.to_values(x)", "self.hidden[0](x)")),
         {"QKVProjection/shape": "no parameter fits `to_values.weight`"},
+    ),
+    "bias in a closure": Wrong(
+        2,
+        ((_QKV, "        queries = queries + HIDDEN.setdefault(\n"
+                "            'bias', queries.detach().new_zeros(1).requires_grad_())\n" + _QKV),
+         ("class QKVProjection", "HIDDEN = {}\n\n\nclass QKVProjection")),
+        {"QKVProjection/property/registered": "depends on 1 trained numbers that the module does"},
     ),
     "spare layer": Wrong(
         2,
