@@ -303,7 +303,15 @@ def test_batch_keeps_scores_and_a_summary(
     assert [e.handed_in for e in done.summary.exercises] == [3, 2]
     assert [e.full for e in done.summary.exercises] == [2, 2]
     assert kept["bob"]["split"] == "hidden"
-    assert not [c for r in kept["bob"]["results"] for c in r["checks"] if c["expected"]]
+    batch(statistics, three, tmp_path / "public", hidden=False)
+    told, public = (_expected(documents(tmp_path / name)["bob"]) for name in ("results", "public"))
+    assert told
+    assert told.items() <= public.items()  # no expected value of a hidden case is told
+
+
+def _expected(document: dict[str, Any]) -> dict[str, str]:
+    checks = [check for result in document["results"] for check in result["checks"]]
+    return {check["id"]: repr(check["expected"]) for check in checks if check["expected"]}
 
 
 def test_batch_keeps_students_with_odd_names_apart(
