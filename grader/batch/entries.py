@@ -16,25 +16,18 @@ from pathlib import Path
 
 import yaml
 
-from grader.course.models import Course, Exercise
+from grader.course.models import Course
 from grader.errors import UsageError
-from grader.handin.read import SUFFIXES
+from grader.handin.gather import OTHER_ARCHIVES, ZIP, Part
+from grader.handin.pick import SUFFIXES
+from grader.records.text import clean
 
-_ZIP = ".zip"
 _MOODLE = re.compile(r"^(?P<student>.+_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)$")
 _CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<file>.+)$")
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 _GRADESCOPE_NAMES = "submission_metadata.yml"
 _METADATA_BYTES = 32 << 20
-_LITTER = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
-
-
-@dataclass(frozen=True)
-class EntryFile:
-    """One thing that a student handed in."""
-
-    path: Path  # a folder, a zip, or a single file
-    name: str  # of a single file, as the student called it
+_LITTER = (".DS_Store", "__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class Entry:
     """One student's submission, before it is read."""
 
     student: str  # unique within a class
-    parts: tuple[EntryFile, ...]
+    parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()  # what a person should know
 
 
@@ -51,27 +44,14 @@ class _Named:
     """A path and whose it is, as its name tells."""
 
     student: str
-    part: EntryFile
+    part: Part
     note: str = ""
     several: bool = False  # whether a student of this platform has one path for each file
 
 
 def find_entries(folder: Path, course: Course) -> list[Entry]:
     """Return the submissions in a folder, sorted by student; raises UsageError."""
-    if not folder.is_dir():
-        what = "is not there" if not folder.exists() else "is not a folder"
-        hint = (
-            ": unzip it first"
-            if folder.suffix == _ZIP
-            else ": name a folder with one entry a student"
-        )
-        raise UsageError(f"{folder} {what}{hint}")
-    try:
-        paths = sorted(p for p in folder.iterdir() if not _is_litter(p))
-        students = _gradescope_names(folder / _GRADESCOPE_NAMES)
-        named = [n for path in paths if (n := _name_of(path, course, students)) is not None]
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+    named = [one for one in _look_at(folder, course).values() if one is not None]
     if not named:
         raise UsageError(
             f"{folder} holds no submissions: one folder, zip, .py file or notebook a student"
@@ -79,30 +59,67 @@ def find_entries(folder: Path, course: Course) -> list[Entry]:
     return sorted(_gather(named), key=lambda entry: entry.student)
 
 
+def find_others(folder: Path, course: Course) -> list[str]:
+    """Say of each thing in a folder that is nobody's submission that it is none."""
+    return [_left(path) for path, one in _look_at(folder, course).items() if one is None]
+
+
+def _look_at(folder: Path, course: Course) -> dict[Path, _Named | None]:
+    """Return whose each thing in a folder is, in order of their names; raises UsageError."""
+    if not folder.is_dir():
+        what = "is not there" if not folder.exists() else "is not a folder"
+        hint = (
+            ": unzip it first"
+            if folder.suffix == ZIP
+            else ": name a folder with one entry a student"
+        )
+        raise UsageError(f"{folder} {what}{hint}")
+    try:
+        paths = sorted(path for path in folder.iterdir() if not _is_litter(path))
+        students = _gradescope_names(folder / _GRADESCOPE_NAMES)
+        return {path: _name_of(path, course, students) for path in paths}
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
+
+
 def _is_litter(path: Path) -> bool:
-    return path.name.startswith(".") or path.name in _LITTER
+    """Whether a system or a platform put something there."""
+    if path.name in (*_LITTER, _GRADESCOPE_NAMES):
+        return True
+    return path.name.startswith("._") and not path.is_dir()
+
+
+def _left(path: Path) -> str:
+    """Say what is not graded, and what to do where it is somebody's work."""
+    name = clean(_text_of(path.name), 80)
+    if path.name.startswith("."):
+        return f"{name} is hidden and was not graded: rename it if it is somebody's work"
+    return f"{name} is no submission and was not graded: a folder, zip, .py file or notebook is"
 
 
 def _name_of(path: Path, course: Course, students: Mapping[str, str]) -> _Named | None:
     """Return whose a path is; None where it is none of a submission's kinds."""
+    if path.name.startswith("."):
+        return None
     folder = path.is_dir() and not path.is_symlink()
-    known = path.suffix.lower() in (*SUFFIXES, _ZIP)
+    known = path.suffix.lower() in (*SUFFIXES, ZIP, *OTHER_ARCHIVES)
     if path.is_symlink() and not known:
-        return _Named(path.name, EntryFile(path, path.name))  # to be refused with a reason
+        return _Named(path.name, Part(path, path.name))  # to be refused with a reason
     if not folder and not known:
         return None
     if path.name in students:
-        return _Named(students[path.name], EntryFile(path, path.name))
+        return _Named(students[path.name], Part(path, path.name))
     if found := _MOODLE.match(path.name):
         file = found["file"] or path.name
-        return _Named(found["student"], EntryFile(path, file), several=True)
+        return _Named(found["student"], Part(path, file), several=True)
     if not folder and (found := _CANVAS.match(path.name)):
         late = "handed in late" if found["late"] else ""
-        return _Named(
-            f"{found['student']}_{found['id']}", EntryFile(path, found["file"]), late, True
-        )
-    if folder or path.suffix.lower() == _ZIP:
-        return _Named(path.name if folder else path.stem, EntryFile(path, path.name))
+        return _Named(f"{found['student']}_{found['id']}", Part(path, found["file"]), late, True)
+    if folder:
+        return _Named(path.name, Part(path, path.name))
+    if path.suffix.lower() in (ZIP, *OTHER_ARCHIVES):
+        student = path.stem.removesuffix(".tar")
+        return _Named(student, Part(path, path.name))
     return _named_by_exercise(path, course)
 
 
@@ -112,11 +129,11 @@ def _named_by_exercise(path: Path, course: Course) -> _Named:
         for stem in (exercise.stem, exercise.id):
             student = path.stem.removesuffix(stem).rstrip("_- .")
             if path.stem.endswith(stem) and student:
-                part = EntryFile(path, f"{stem}{path.suffix.lower()}")
+                part = Part(path, f"{stem}{path.suffix.lower()}")
                 return _Named(student, part, several=True)
     only = course.exercises[0] if len(course.exercises) == 1 else None
     name = f"{only.stem}{path.suffix.lower()}" if only else path.name
-    return _Named(path.stem, EntryFile(path, name))
+    return _Named(path.stem, Part(path, name))
 
 
 def _gradescope_names(path: Path) -> dict[str, str]:
@@ -182,18 +199,3 @@ def _told_apart(entries: Iterable[Entry]) -> list[Entry]:
         taken.add(name)
         apart.append(replace(entry, student=name))
     return apart
-
-
-def proper_name(name: str, exercise: Exercise) -> tuple[str, int] | None:
-    """Return the name that an exercise's file should have, and the attempt; None for others.
-
-    Canvas calls the second attempt at x.py x-1.py, and browsers call a second download x (1).py.
-    """
-    stem, dot, suffix = name.rpartition(".")
-    if not dot or f".{suffix.lower()}" not in SUFFIXES:
-        return None
-    for own in (exercise.stem, exercise.id):
-        found = re.fullmatch(rf"{re.escape(own)}(?:-(\d{{1,3}})| ?\((\d{{1,3}})\))?", stem)
-        if found:
-            return f"{own}.{suffix.lower()}", int(found[1] or found[2] or 0)
-    return None

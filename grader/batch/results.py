@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
@@ -153,6 +153,13 @@ class Results:
                     "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [astuple(rows[exercise]) for exercise in sorted(graded.results)],
                 )
+
+    def note(self, notes: Sequence[str]) -> None:
+        """Keep what is to be said of the class's folder as a whole, in place of what was."""
+        with _reported(self.folder), self._database:
+            self._database.execute(
+                "INSERT OR REPLACE INTO about VALUES ('notes', ?)", (json.dumps(notes),)
+            )
 
     def _rows_before(self, student: str) -> dict[str, _Row]:
         """Return what is stored of a student, by exercise."""

@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from grader.batch.entries import Entry, find_entries
+from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.pool import Lost, Pool
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
@@ -16,6 +16,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
+from grader.execute.memory import Memory, admitted, control_group, find_memory
 from grader.key.secret import mark_of, split_and_secret
 
 
@@ -31,6 +32,7 @@ class BatchRequest:
     hidden: bool = True
     isolation: Level | None = None  # the best there is, and not below landlock, where None
     force: bool = False  # grade again what is unchanged
+    memory: int | None = None  # MiB for all together; nine tenths of what is free where None
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Batch:
     """What a batch did."""
 
     isolation: Level
+    jobs: int  # submissions graded at once
+    memory: Memory | None  # what they had together, where anybody knows
     graded: int  # submissions of which something was graded now
     unchanged: int
     summary: Summary  # of all results in the folder
@@ -55,6 +59,8 @@ def run_batch(
     """
     folder, hidden = request.folder, request.hidden
     level = choose_for_class(request.isolation)
+    memory = Memory(request.memory, "--memory") if request.memory else find_memory()
+    jobs = admitted(request.jobs, memory, folder.course.limits, told=bool(request.memory))
     entries = find_entries(request.submissions, folder.course)
     _refuse_inside(request)
     split, secret = split_and_secret(folder, hidden=hidden)
@@ -64,12 +70,15 @@ def run_batch(
         workplace = prepare_workplace(
             folder, request.exercises, level, expect, advance, hidden=hidden
         )
+        results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
-        graded = _grade_all(request, entries, workplace, results, advance)
+        with control_group(memory) as group:
+            workplace = replace(workplace, group=group)
+            graded = _grade_all(replace(request, jobs=jobs), entries, workplace, results, advance)
         summary = summarise(request.results, folder.course)
     finally:
         results.close()
-    return Batch(level, graded, len(entries) - graded, summary)
+    return Batch(level, jobs, memory, graded, len(entries) - graded, summary)
 
 
 def _refuse_inside(request: BatchRequest) -> None:

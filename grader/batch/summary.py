@@ -41,7 +41,7 @@ class BugSummary:
 class Remark:
     """Why a person should look at a submission."""
 
-    student: str
+    student: str  # "" for the class as a whole
     exercise: str  # "" for the submission as a whole
     text: str
 
@@ -83,7 +83,7 @@ def summarise(folder: Path, course: Course) -> Summary:
             tuple(s for e in exercises if (s := _exercise(database, e)) is not None),
             tuple(_students(database, exercises)),
             _bugs(database, exercises),
-            tuple(_remarks(database, exercises)),
+            tuple(_remarks(database, exercises, json.loads(about.get("notes", "[]")))),
         )
 
 
@@ -142,8 +142,11 @@ def _bugs(database: sqlite3.Connection, exercises: Sequence[str]) -> tuple[BugSu
     return tuple(BugSummary(e, bugs, count) for (e, bugs), count in ranked[:_BUGS])
 
 
-def _remarks(database: sqlite3.Connection, exercises: Sequence[str]) -> list[Remark]:
-    found = []
+def _remarks(
+    database: sqlite3.Connection, exercises: Sequence[str], notes: Sequence[str]
+) -> list[Remark]:
+    """Return what a person should know; `notes` are those on the class's folder itself."""
+    found = [Remark("", "", note) for note in notes]
     for student, text in database.execute("SELECT student, notes FROM students"):
         found += [Remark(student, "", note) for note in json.loads(text)]
     for student, exercise, text in database.execute(

@@ -11,6 +11,7 @@ from grader.course.models import Exercise
 from grader.errors import InternalError
 from grader.execute.isolation import Level
 from grader.execute.launch import WarmProcess
+from grader.execute.memory import enter_group
 from grader.grading.engine import Engine, open_engine
 from grader.key.cache import Keys, build_missing_pairs, load_keys
 from grader.key.secret import hidden_secret
@@ -26,10 +27,12 @@ class Workplace:
     digest: str  # of the keys that all processes must have
     level: Level
     hidden: bool
+    group: str = ""  # the control group that each process enters
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Engine]:
         """Open an engine with a warm process of its own; raises GraderError."""
+        enter_group(self.group)
         warm = WarmProcess(self.level)
         try:
             folder = load_course(self.root)

@@ -27,6 +27,7 @@ def run_batch_command(
     isolation: str | None,
     public: bool,
     force: bool,
+    memory: int | None,
 ) -> int:
     """Grade a class and print its table."""
     folder = load_course(find_course(course))
@@ -39,6 +40,7 @@ def run_batch_command(
         hidden=not public,
         isolation=Level(isolation) if isolation else None,
         force=force,
+        memory=memory,
     )
     progress = ProgressBar(rate_of="students")
     try:
@@ -46,6 +48,9 @@ def run_batch_command(
     finally:
         progress.finish()
     _tell(batch, results)
+    if batch.jobs < request.jobs and batch.memory:
+        told = f"{batch.jobs} at once, not {request.jobs}: {batch.memory.mib} MiB of memory"
+        click.echo(f"{told} ({batch.memory.source}); see --memory and --jobs", err=True)
     return 0
 
 

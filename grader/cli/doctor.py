@@ -14,6 +14,7 @@ import click
 from grader.course.models import Limits
 from grader.execute.isolation import Isolation, Level, probe
 from grader.execute.launch import WarmProcess
+from grader.execute.memory import find_memory, place_for_group
 from grader.execute.session import Job, collect
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Call
@@ -64,8 +65,23 @@ def run_doctor(*, as_json: bool) -> int:
         Examined(level, tuple(_examine(level)) if level.rank <= found.level.rank else ())
         for level in Level
     ]
-    click.echo(_to_json(found, levels) if as_json else as_text(found, levels))
+    kept = _keeping()
+    click.echo(_to_json(found, levels, kept) if as_json else as_text(found, levels, kept))
     return 1 if any(_leaks(examined) for examined in levels) else 0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What keeps the memory of all submissions of a class together below a limit."""
+
+    mib: int | None  # None where the system does not tell what is free
+    by: str
+
+
+def _keeping() -> Kept:
+    memory = find_memory()
+    by = "admission and a control group" if place_for_group() else "admission"
+    return Kept(memory.mib if memory else None, by)
 
 
 def _leaks(examined: Examined) -> bool:
@@ -113,17 +129,18 @@ def _aims() -> Iterator[list[str]]:
         ]
 
 
-def _to_json(found: Isolation, levels: list[Examined]) -> str:
+def _to_json(found: Isolation, levels: list[Examined], kept: Kept) -> str:
     document = {
         "format_version": 1,
         "level": found.level,
         "walls": [asdict(wall) for wall in found.walls],
         "levels": [asdict(examined) for examined in levels],
+        "memory": asdict(kept),
     }
     return json.dumps(document, indent=2)
 
 
-def as_text(found: Isolation, levels: list[Examined]) -> str:
+def as_text(found: Isolation, levels: list[Examined], kept: Kept) -> str:
     """Return a table of what was found, for a terminal."""
     walls = []
     for wall in found.walls:
@@ -139,5 +156,9 @@ def as_text(found: Isolation, levels: list[Examined]) -> str:
         *columns(walls, "<<", indent=2),
         "",
         *columns(rows, "<".ljust(1 + len(tried), ">"), indent=2),
+        "",
+        f"All submissions of a class together are kept below {kept.mib} MiB, by {kept.by}."
+        if kept.mib
+        else "What is free is not known here: tell `grade batch` with --memory.",
     ]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ def grade_many(request: CheckRequest, warm: WarmProcess, progress: ProgressBar) 
     engine = open_engine(
         folder, exercises, warm, hidden=request.hidden, on_built=progress.key_built
     )
-    for note in engine.keys.notes:
+    for note in (*engine.keys.notes, *(submission.notes if request.submission else ())):
         click.echo(f"grade: {note}", err=True)
     runs = []
     for exercise, run in zip(exercises, engine.runs(exercises, submission), strict=True):

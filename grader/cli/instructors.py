@@ -67,6 +67,12 @@ def audit(
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="What all submissions together may take; else nine tenths of what is free.",
+)
 def batch(
     submissions: Path,
     results: Path,
@@ -76,6 +82,7 @@ def batch(
     public: bool,
     isolation: str | None,
     force: bool,
+    memory: int | None,
 ) -> None:
     """Grade a class: a folder with one folder, zip, .py file or notebook a student.
 
@@ -88,7 +95,7 @@ def batch(
     from grader.cli.batch import run_batch_command
 
     run = partial(run_batch_command, isolation=isolation, public=public, force=force)
-    sys.exit(run(submissions, results, course, only, jobs))
+    sys.exit(run(submissions, results, course, only, jobs, memory=memory))
 
 
 @click.command()

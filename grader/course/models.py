@@ -53,6 +53,12 @@ class Limits(Record):
     case_seconds: float = Field(gt=0, description="wall seconds for one call")
     target_seconds: float = Field(gt=0, description="wall seconds for one target")
     submission_seconds: float = Field(gt=0, description="wall seconds for one exercise's file")
+    total_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="wall seconds for all exercises of a submission together; "
+        "twice `submission_seconds` where it is not given",
+    )
     cpu_seconds: int = Field(gt=0, description="CPU seconds for one process")
     data_mib: int = Field(gt=0, description="MiB of memory that the code may take")
     answer_mib: float = Field(gt=0, description="MiB that the answer to one call may have")
@@ -61,6 +67,11 @@ class Limits(Record):
     source_kib: int = Field(gt=0, description="KiB that one submitted file may have")
     open_files: int = Field(gt=0, description="file descriptors")
     restarts: int = Field(ge=0, description="fresh processes for a target after a hang or crash")
+
+    @property
+    def together_seconds(self) -> float:
+        """The wall seconds for all exercises of a submission together."""
+        return self.total_seconds or 2 * self.submission_seconds
 
 
 class Adjustment(Record):

@@ -14,6 +14,7 @@ from functools import cached_property
 from grader.course.models import Limits
 from grader.execute.channel import Channel, Closed, Flood, Late
 from grader.execute.child import limits_of
+from grader.execute.clock import Clock, End, shown_seconds
 from grader.execute.launch import WarmProcess
 from grader.handin.plain import is_plain
 from grader.records.answers import (
@@ -95,7 +96,9 @@ class SharedChild:
     stand-in which the job itself is not to have.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        """`clock` keeps the submission's time, which its exercises share as well."""
+        self.clock = clock
         self._line: _WorkerChannel | None = None
 
     def __enter__(self) -> "SharedChild":
@@ -105,7 +108,12 @@ class SharedChild:
         self.close()
 
     def collect(
-        self, job: Job, calls: Sequence[Call], payload: bytes, limits: Limits
+        self,
+        job: Job,
+        calls: Sequence[Call],
+        payload: bytes,
+        limits: Limits,
+        end: End | None = None,
     ) -> Collected | None:
         """Make every call in the kept child; None where there is none, or one of no use."""
         line, self._line = self._line, None
@@ -115,7 +123,7 @@ class SharedChild:
             line.end()
             return None
         collected = Collected()
-        run = _Run(line, job, limits, {}, time.monotonic() + limits.submission_seconds)
+        run = _Run(line, job, limits, {}, end or End.of_file(limits))
         if run.answer(calls, payload, "float64", collected) < len(calls):
             return None
         self.keep(line, job)
@@ -149,20 +157,19 @@ def collect(
     limits: Limits,
     dtype: str = "float64",
     *,
-    end: float | None = None,
+    end: End | None = None,
     kept: SharedChild | None = None,
 ) -> Collected:
     """Make every call and return one answer for each, whatever the submission does.
 
-    `payload` holds the plan's tensors as safetensors bytes. At `end`, in time.monotonic's seconds,
-    all is over: those who make several rounds of calls give one for all of them. A child that is
-    still of use goes to `kept`.
+    `payload` holds the plan's tensors as safetensors bytes. At `end` all is over: those who make
+    several rounds of calls give one for all of them. A child that is still of use goes to `kept`.
     """
     collected = Collected()
     waiting = list(calls)
     restarts: Counter[str] = Counter()
     spent: dict[str, float] = {}
-    end = time.monotonic() + limits.submission_seconds if end is None else end
+    end = end or End.of_file(limits)
     while waiting:
         line = _WorkerChannel(warm, limits)
         run = _Run(line, job, limits, spent, end)
@@ -175,7 +182,7 @@ def collect(
         collected.answers[waiting[reached].id] = answer = run.ending
         waiting = waiting[reached + 1 :]
         hopeless = restarts[failed] > limits.restarts or run.spent_up(failed)
-        over = collected.greeting is None or time.monotonic() > end
+        over = collected.greeting is None or time.monotonic() > end.at
         for call in waiting:
             if over or (hopeless and call.target == failed):
                 collected.answers[call.id] = answer
@@ -186,10 +193,10 @@ def collect(
 class Interview:
     """A child that loads the submission once and answers single calls."""
 
-    def __init__(self, warm: WarmProcess, job: Job, limits: Limits) -> None:
+    def __init__(self, warm: WarmProcess, job: Job, limits: Limits, end: End | None = None) -> None:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
         self._limits = limits
-        self._end = time.monotonic() + limits.submission_seconds
+        self._end = (end or End.of_file(limits)).at
         self._line = _WorkerChannel(warm, limits)
         try:
             self._line.channel.send(job.frame("float64", limits))
@@ -239,10 +246,6 @@ def _is_for_memory(error: StudentError | None) -> bool:
     )
 
 
-def _seconds(number: float) -> str:
-    return f"{number:g} second{'' if number == 1 else 's'}"
-
-
 def _signal_name(number: int) -> str:
     named = {one.value: one.name for one in signal.Signals}
     return named.get(number, f"signal {number}")  # those for real time have no names
@@ -274,7 +277,7 @@ class _Run:
     job: Job
     limits: Limits
     spent: dict[str, float]
-    end: float
+    end: End
     reached: str = ""  # the limit that is reached where the awaited frame does not come
     ending: Answer = field(default_factory=lambda: Answer(AnswerStatus.OK))
 
@@ -322,11 +325,11 @@ class _Run:
         limits, begun = self.limits, time.monotonic()
         spent = self.spent.get(target, 0.0)
         ends = {
-            f"no answer within {_seconds(limits.case_seconds)}": begun + limits.case_seconds,
-            f"the whole file took more than {_seconds(limits.submission_seconds)}": self.end,
+            f"no answer within {shown_seconds(limits.case_seconds)}": begun + limits.case_seconds,
+            self.end.told: self.end.at,
         }
         if target:
-            told = f"all its calls together took more than {_seconds(limits.target_seconds)}"
+            told = f"all its calls together took more than {shown_seconds(limits.target_seconds)}"
             ends[told] = begun + limits.target_seconds - spent
         self.reached = min(ends, key=ends.__getitem__)
         try:
@@ -347,7 +350,7 @@ class _Run:
         if death.signal == signal.SIGXCPU or (
             death.signal == signal.SIGKILL and death.cpu >= self.limits.cpu_seconds - 0.5
         ):
-            told = f"it used more than {_seconds(self.limits.cpu_seconds)} of CPU time"
+            told = f"it used more than {shown_seconds(self.limits.cpu_seconds)} of CPU time"
             return Answer(AnswerStatus.TIMEOUT, reason=told)
         if death.signal:
             return Answer(AnswerStatus.CRASHED, reason=f"it crashed ({_signal_name(death.signal)})")

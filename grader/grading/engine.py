@@ -1,11 +1,12 @@
 """A course ready to grade: its keys on one split, its stand-ins and a warm process."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
+from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import SharedChild
 from grader.grading.discretion import in_public_words
@@ -44,6 +45,7 @@ class Engine:
         `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
         `kept` is for those who go on with other exercises of the same submission.
         """
+        clock = (kept and kept.clock) or Clock(self.folder.course.limits, 1)
         run = run_exercise(
             self.folder,
             exercise,
@@ -53,18 +55,20 @@ class Engine:
             self.warm,
             partial(self.keys.pairs, exercise.id),
             kept,
+            clock,
             quick=quick,
         )
         if not run.silent or self.public is None:
             return run
-        told = self.public.run(exercise, submission, quick=quick)
+        with SharedChild(clock) as fresh:
+            told = self.public.run(exercise, submission, quick=quick, kept=fresh)
         return replace(told, result=in_public_words(run.result, told.result))
 
     def runs(
-        self, exercises: Iterable[Exercise], submission: Submission, *, quick: bool = False
+        self, exercises: Sequence[Exercise], submission: Submission, *, quick: bool = False
     ) -> Iterator[Run]:
         """Grade some exercises of one submission, one after the other; see `run`."""
-        with SharedChild() as kept:
+        with SharedChild(Clock(self.folder.course.limits, len(exercises))) as kept:
             for exercise in exercises:
                 yield self.run(exercise, submission, quick=quick, kept=kept)
 

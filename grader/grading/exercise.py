@@ -16,6 +16,7 @@ from grader.compare.wording import first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
+from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, SharedChild
 from grader.grading.arrangements import shown_guesses
@@ -73,6 +74,7 @@ def run_exercise(
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
     kept: SharedChild | None,
+    clock: Clock,
     *,
     quick: bool = False,
 ) -> Run:
@@ -82,11 +84,12 @@ def run_exercise(
     the child of the exercise before, if it is of use, and gets that of this one. `quick` leaves out
     the search for the smallest input that breaks a property; verdicts are the same.
     """
+    clock.begin(exercise.id)
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    rounds = Rounds(folder.course, key, warm, jobs)
+    rounds = Rounds(folder.course, key, warm, jobs, clock)
     rounds.run(kept)
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:
@@ -152,7 +155,8 @@ def _judge(
         from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
         job = rounds.jobs[evidence.target.earlier]
-        results = [shrunk(evidence, r, rounds.warm, job) for r in results]
+        with rounds.clock.running():
+            results = [shrunk(evidence, r, rounds.warm, job, rounds.end) for r in results]
     found, deviations = _diagnose(evidence, results, rounds, pairs)
     results = tell(evidence, deviations, results)
     checks = point_to_hint(results) if found and found.bugs else results

@@ -13,7 +13,6 @@ Points are given for one answer a call: that of the first round; or, where other
 and confirmed, that of a last one; or, where the first raised, that in float32.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -23,6 +22,7 @@ import safetensors.numpy
 from grader.compare.diagnosis import known_by_values
 from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
 from grader.course.models import Course
+from grader.execute.clock import Clock, End
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, SharedChild, collect
 from grader.grading.arrangements import Arrangement, arrangements_of, settled
@@ -45,7 +45,8 @@ class Rounds:
     key: AnswerKey
     warm: WarmProcess
     jobs: dict[Earlier, Job]  # by what imports of earlier exercises find; a child each
-    end: float = 0.0  # when all is over, in time.monotonic's seconds
+    clock: Clock  # of the whole submission
+    end: End = field(init=False)  # when all is over
     firsts: dict[Earlier, Collected] = field(default_factory=dict)
     answers32: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
@@ -98,16 +99,16 @@ class Rounds:
         return {name: [answers[one.id] for one in some] for name, some in calls.items()}
 
     def _run_first(self, kept: SharedChild | None) -> None:
-        begun = time.monotonic()
         limits, payload = self.course.limits, self.key.payload
+        self.end = self.clock.end()
         if kept is not None:
             for kind, job in self.jobs.items():
-                found = kept.collect(job, self._calls(kind), payload, limits)
+                with self.clock.running():
+                    found = kept.collect(job, self._calls(kind), payload, limits, self.end)
                 if found is not None:
                     self.firsts[kind] = found
         if not self.firsts:
-            begun = time.monotonic()  # time spent on a try of no use does not count
-        self.end = begun + limits.submission_seconds
+            self.end = self.clock.end()  # what a try of no use took is not the file's
         for kind in self.jobs:
             if kind not in self.firsts:
                 self.firsts[kind] = self._collect(kind, self._calls(kind), kept=kept)
@@ -240,16 +241,17 @@ class Rounds:
         payload = self.key.payload
         if tensors:
             payload = safetensors.numpy.save({**self.key.plan.tensors, **tensors})
-        return collect(
-            self.warm,
-            self.jobs[kind],
-            calls,
-            payload,
-            self.course.limits,
-            dtype,
-            end=self.end,
-            kept=kept,
-        )
+        with self.clock.running():
+            return collect(
+                self.warm,
+                self.jobs[kind],
+                calls,
+                payload,
+                self.course.limits,
+                dtype,
+                end=self.end,
+                kept=kept,
+            )
 
 
 def _half(key: AnswerKey, plain: Sequence[Call], others: Sequence[Call]) -> set[str]:

@@ -11,6 +11,7 @@ from grader.checks.plan import plan_property
 from grader.compare.evidence import Evidence, Judgement
 from grader.course.expressions import Range
 from grader.execute.channel import Closed, Late
+from grader.execute.clock import End
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Interview, Job
 from grader.plan.draw import Dims, nothing_kept, resolve_dims, small_numbers
@@ -30,7 +31,9 @@ _SIZES = 4  # a dim is 1 to 4: what shows at all shows on small inputs
 _NAME = "the smallest input that shows it"
 
 
-def shrunk(evidence: Evidence, result: CheckResult, warm: WarmProcess, job: Job) -> CheckResult:
+def shrunk(
+    evidence: Evidence, result: CheckResult, warm: WarmProcess, job: Job, end: End
+) -> CheckResult:
     """Return a failed property's result with the smallest failing input as its case.
 
     Other results come back as they are.
@@ -42,7 +45,7 @@ def shrunk(evidence: Evidence, result: CheckResult, warm: WarmProcess, job: Job)
     answered = any(a.tensors for a in evidence.answers.values())
     if not prop.shrinkable or not answered:
         return result
-    found = _find(evidence, prop, warm, job)
+    found = _find(evidence, prop, warm, job, end)
     if found is None:
         return result
     plan, outcome = found
@@ -51,7 +54,7 @@ def shrunk(evidence: Evidence, result: CheckResult, warm: WarmProcess, job: Job)
 
 
 def _find(
-    evidence: Evidence, prop: PropertyKind, warm: WarmProcess, job: Job
+    evidence: Evidence, prop: PropertyKind, warm: WarmProcess, job: Job, end: End
 ) -> tuple[Plan, Judgement] | None:
     """Search with one child; None where nothing small fails, or the submission misbehaves."""
     import hypothesis  # slow to import, and only failed properties need it
@@ -67,7 +70,7 @@ def _find(
     )
     inputs = st.tuples(small_numbers(len(free), len(free)), small_numbers(0, _VALUES))
     try:
-        trial = _Trial(evidence, prop, Interview(warm, job, evidence.course.limits))
+        trial = _Trial(evidence, prop, Interview(warm, job, evidence.course.limits, end))
     except (Late, Closed, Violation):
         return None
     try:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import SubmissionError
-from grader.handin.read import SUFFIXES, read_regular
+from grader.handin.files import read_regular
+from grader.handin.pick import SUFFIXES
 from grader.handin.refused import Refused
 from grader.records.text import clean
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from grader.course.load import CourseFolder, renewal
 from grader.course.models import Exercise
 from grader.errors import UsageError
-from grader.handin.read import SUFFIXES, Submission, read_submission
+from grader.handin.pick import SUFFIXES
+from grader.handin.read import Submission, read_submission
 
 
 def chosen_exercises(folder: CourseFolder, typed: Sequence[str]) -> list[Exercise]:
@@ -51,7 +52,8 @@ def read_work(
             if source.absent
             else source
             for i, source in read.sources.items()
-        }
+        },
+        read.notes,
     )
 
 

@@ -2,10 +2,8 @@
 
 import ast
 import difflib
-import os
 import re
-import stat
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,12 +11,13 @@ from pathlib import Path
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
 from grader.handin.aside import ask
+from grader.handin.files import Opener, read_regular
+from grader.handin.gather import ZIP, Gathered, Part, gather
 from grader.handin.notebooks import code_cells, unify_newlines
+from grader.handin.pick import SUFFIXES, exercise_named, pick
 from grader.handin.refused import Refused
 from grader.handin.syntax import measure, parse
-
-SUFFIXES = (".py", ".ipynb")
-Opener = Callable[[int], bytes]  # gives a file's content, at most so many bytes; raises Refused
+from grader.records.text import clean
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ class Submission:
     """One student's files for one course."""
 
     sources: Mapping[str, Source] = field(default_factory=dict)  # by exercise id
+    notes: tuple[str, ...] = ()  # about what was handed in as a whole
 
     def source(self, exercise: Exercise) -> Source:
         """Return what was handed in for an exercise."""
@@ -68,20 +68,20 @@ class Submission:
 
 
 def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: int) -> Submission:
-    """Read the files of all exercises at `path`, a folder, file or notebook.
+    """Read the files of all exercises at `path`, a folder, zip, file or notebook.
 
     `wanted` are the exercises to grade: a single file stands for the one of them that it is.
     `limit` is in bytes a file. Raises SubmissionError where `path` itself is not there, and
     UsageError where a single file could stand for several exercises.
     """
-    if path.is_dir():
-        return submission_of(_openers(path), path.name, course, limit)
+    if path.is_dir() or path.suffix.lower() == ZIP:
+        return submission_of(gather([Part(path, path.name)], limit), path.name, course, limit)
     if not path.exists():
         raise SubmissionError(f"{path} is not there: name a folder, a .py file or a notebook")
     exercise = exercise_of(path, wanted)
-    around = _openers(path.parent) if path.parent.is_dir() else {}
+    around = gather([Part(path.parent, "")], limit, depth=0)
     beside = {
-        e.id: _find(around, path.parent.name, e, limit) if around else Source(e.file)
+        e.id: _find(around.files, path.parent.name, e, limit) if around.files else Source(e.file)
         for e in course.earlier(exercise)
     }
     missing = {
@@ -90,48 +90,39 @@ def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: i
     return Submission({**missing, **beside, exercise.id: read_source(path, limit)})
 
 
-def submission_of(
-    files: Mapping[str, Opener], place: str, course: Course, limit: int
-) -> Submission:
-    """Read the files of all exercises among `files`, by name.
+def submission_of(found: Gathered, place: str, course: Course, limit: int) -> Submission:
+    """Read the files of all exercises among what was found.
 
-    `place` is what messages call their folder; `limit` is in bytes a file.
+    `place` is what messages call where it was; `limit` is in bytes a file.
     """
-    return Submission({e.id: _find(files, place, e, limit) for e in course.exercises})
-
-
-def _openers(folder: Path) -> dict[str, Opener]:
-    try:
-        return {path.name: partial(read_regular, path) for path in folder.iterdir()}
-    except PermissionError:  # a file in it may be open to us all the same
-        return {}
+    sources = {e.id: _find(found.files, place, e, limit) for e in course.exercises}
+    if found.refusals and all(source.absent for source in sources.values()):
+        sources = {e.id: Source(e.file, problem=found.refusals[0]) for e in course.exercises}
+    return Submission(sources, (*found.notes, *found.refusals))
 
 
 def exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
     """Return which of some exercises a single file stands for; raises UsageError."""
     if len(wanted) == 1:
         return wanted[0]
-    named = [e for e in wanted if path.stem in (e.stem, e.id)]
-    if not named:
+    named = exercise_named(path.name, wanted)
+    if named is None:
         raise UsageError(f"{path.name} could be any of {len(wanted)} exercises: name one")
-    return named[0]
-
-
-def file_names(exercise: Exercise) -> list[str]:
-    """Return the names that an exercise's file may have, the best first."""
-    return [f"{stem}{suffix}" for suffix in SUFFIXES for stem in (exercise.stem, exercise.id)]
+    return named
 
 
 def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: int) -> Source:
-    """Read an exercise's file: the .py file first, then a notebook of its name."""
-    found = [name for name in file_names(exercise) if name in files]
-    if found:
-        source = source_of(found[0], files[found[0]], limit)
-        if len(found) > 1:
-            note = f"both {found[0]} and {found[1]} are there; {found[0]} was graded"
+    """Read an exercise's file; a note tells where there was a choice."""
+    picked = pick(files, exercise)
+    if picked:
+        name = picked[0].rpartition("/")[2]
+        source = source_of(name, files[picked[0]], limit)
+        if len(picked) > 1:
+            first, *others = (clean(path, 80) for path in picked[:4])
+            note = f"{first} was graded, and not {', '.join(others)}"
             source = replace(source, notes=(*source.notes, note))
         return source
-    near = _near(exercise, files)
+    near = _near(exercise, [path.rpartition("/")[2] for path in files])
     if near:
         step = f"rename {near} to {exercise.stem}{Path(near).suffix}"
     else:
@@ -157,7 +148,7 @@ def read_source(path: Path, limit: int) -> Source:
 
 def source_of(name: str, opener: Opener, limit: int) -> Source:
     """Read what is called `name`, once; whatever is wrong with it becomes the `problem`."""
-    notebook = name.endswith(".ipynb")
+    notebook = name.lower().endswith(".ipynb")
     try:
         data = opener(limit)
         if notebook:
@@ -194,43 +185,6 @@ def _text_of(data: bytes) -> str:
         line = text[: text.index("\0")].count("\n") + 1
         raise Refused(f"holds a NUL character (line {line})", "save the file again as plain text")
     return unify_newlines(text)
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """Read a regular file of at most `limit` bytes without following a link."""
-    descriptor = _opened(path)
-    try:
-        before = os.fstat(descriptor)
-        if stat.S_ISDIR(before.st_mode):
-            raise Refused("is a folder, not a file", "put the file itself in its place")
-        if not stat.S_ISREG(before.st_mode):
-            raise Refused("is not an ordinary file", "hand in the file itself")
-        data = b""
-        while len(data) <= limit and (more := os.read(descriptor, limit + 1 - len(data))):
-            data += more
-        after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    if len(data) > limit:
-        step = "clear its outputs" if path.suffix == ".ipynb" else "hand in only the code"
-        raise Refused(f"is larger than {limit // 1024} KiB", step)
-    if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
-        raise Refused("was changed while it was read", "grade it again")
-    return data
-
-
-def _opened(path: Path) -> int:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        if path.is_symlink():
-            raise Refused("is a link, not a file", "hand in the file itself")
-        return os.open(path, flags | getattr(os, "O_BINARY", 0))
-    except IsADirectoryError:
-        raise Refused("is a folder, not a file", "put the file itself in its place") from None
-    except OSError as error:
-        if os.path.isdir(path):  # which is not refused itself, as Path.is_dir may be
-            raise Refused("is a folder, not a file", "put the file in its place") from None
-        raise Refused(f"cannot be read ({error.strerror})", "check its permissions") from None
 
 
 def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:

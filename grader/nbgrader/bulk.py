@@ -7,7 +7,7 @@ that would read the gradebook read the sheets instead, and what they would write
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import nbformat
@@ -93,7 +93,7 @@ class StudentGrader:
 
     def grade(self, handin: Handin) -> GradedHandin:
         """Grade every notebook of the assignment; damage costs at most the damaged notebook."""
-        with self._grader.one_submission():
+        with self._grader.one_submission(len(self._sheets)):
             notebooks = tuple(self._notebook(handin, name) for name in sorted(self._sheets))
         return GradedHandin(handin, notebooks)
 
@@ -109,7 +109,9 @@ class StudentGrader:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # nbformat's, of what students' files lack
-                return _Passes(self._sheets[name], self._steps).run(handin, exercise, self._grader)
+                graded = _Passes(self._sheets[name], self._steps).run(
+                    handin, exercise, self._grader
+                )
         except GraderError:
             raise  # our own fault
         except Refused as refused:
@@ -117,6 +119,8 @@ class StudentGrader:
             return GradedNotebook(name, problem=problem)
         except Exception as error:  # noqa: BLE001 - hostile notebooks; nbgrader raises many kinds
             return GradedNotebook(name, problem=f"{name}.ipynb cannot be graded: {_said(error)}")
+        chosen = [handin.notes[name]] if name in handin.notes else []
+        return replace(graded, notes=(*chosen, *graded.notes))
 
 
 def _said(error: Exception) -> str:

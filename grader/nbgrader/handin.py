@@ -11,9 +11,12 @@ from typing import Any
 
 from nbgrader.utils import parse_utc
 
-from grader.course.models import Course
-from grader.handin.read import Source, read_regular, read_submission
+from grader.course.models import Course, Exercise
+from grader.handin.files import read_regular
+from grader.handin.pick import pick, proper_name
+from grader.handin.read import Source, read_submission
 from grader.handin.refused import Refused
+from grader.records.text import clean
 
 _STAMP = "timestamp.txt"
 
@@ -26,6 +29,7 @@ class Handin:
     timestamp: datetime | None = None  # UTC
     notebooks: Mapping[str, bytes] = field(default_factory=dict)  # by name, what was read
     problems: Mapping[str, str] = field(default_factory=dict)  # by name, why it was not
+    notes: Mapping[str, str] = field(default_factory=dict)  # by name, what else could be meant
     sources: Mapping[str, Source] = field(default_factory=dict)  # by exercise, for imports
     files: Mapping[str, bytes] = field(default_factory=dict)  # what else is kept, by name
 
@@ -46,23 +50,46 @@ def find_students(coursedir: Any, assignment: str) -> dict[str, Path]:
 def read_handin(student: str, folder: Path, course: Course) -> Handin:
     """Read a student's folder: regular files of the course's size at most, no links."""
     limit = course.limits.source_kib * 1024
-    notebooks, problems, files = {}, {}, {}
+    notebooks, problems, files, notes = {}, {}, {}, {}
     timestamp = None
+    names, others = _names(folder, course)
     for path in sorted(folder.iterdir()):
+        name = names.get(path.name)
         try:
             data = read_regular(path, limit)
         except Refused as refused:
-            if path.suffix == ".ipynb":
-                problems[path.stem] = f"{path.name} {refused}: {refused.next_step}"
+            if name:
+                problems[name] = f"{path.name} {refused}: {refused.next_step}"
             continue
-        if path.suffix == ".ipynb":
-            notebooks[path.stem] = data
+        if name:
+            notebooks[name] = data
+            if others[name]:
+                notes[name] = f"{path.name} was graded, and not {', '.join(others[name])}"
         else:
             files[path.name] = data
         if path.name == _STAMP:
             timestamp = _parse(data)
     sources = read_submission(folder, course, list(course.exercises), limit).sources
-    return Handin(student, timestamp, notebooks, problems, sources, files)
+    return Handin(student, timestamp, notebooks, problems, notes, sources, files)
+
+
+def _names(folder: Path, course: Course) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return what notebook each file is, and by notebook the files that are not taken for it."""
+    present = sorted(path.name for path in folder.glob("*.ipynb"))
+    names = {name: Path(name).stem for name in present}
+    others: dict[str, list[str]] = {name: [] for name in names.values()}
+    for exercise in course.exercises:
+        for own in (exercise.stem, exercise.id):
+            meant = [n for n in pick(present, exercise) if _stem_of(n, exercise) == own]
+            if meant:
+                names = {n: v for n, v in names.items() if n not in meant} | {meant[0]: own}
+                others[own] = [clean(name, 80) for name in meant[1:]]
+    return names, others
+
+
+def _stem_of(name: str, exercise: Exercise) -> str:
+    proper = proper_name(name, exercise)
+    return Path(proper[0]).stem if proper else ""
 
 
 def _parse(data: bytes) -> datetime | None:

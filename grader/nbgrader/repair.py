@@ -14,8 +14,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from grader.course.models import Course
 from grader.errors import UsageError
 from grader.handin.aside import ask
+from grader.handin.files import read_regular
 from grader.handin.notebooks import without_outputs
-from grader.handin.read import read_regular
 from grader.handin.refused import Refused
 from grader.nbgrader.cells import grade_id, is_test, marks, parse_test
 from grader.nbgrader.place import (

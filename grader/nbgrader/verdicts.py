@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.course.models import Exercise
+from grader.execute.clock import Clock
 from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
 from grader.grading.exercise import Run
@@ -51,9 +52,9 @@ class NotebookGrader:
         self._kept: SharedChild | None = None
 
     @contextmanager
-    def one_submission(self) -> Iterator[None]:
-        """Say that all notebooks until its end are of one submission."""
-        with SharedChild() as kept:
+    def one_submission(self, notebooks: int) -> Iterator[None]:
+        """Say that all notebooks until its end are of one submission, and how many they are."""
+        with SharedChild(Clock(self.engine.folder.course.limits, notebooks)) as kept:
             self._kept = kept
             try:
                 yield

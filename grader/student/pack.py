@@ -11,7 +11,10 @@ from grader.course.models import Exercise
 from grader.errors import SubmissionError
 from grader.files import zipped
 from grader.grading.engine import ENGINE, Engine
-from grader.handin.read import file_names, read_submission
+from grader.handin.gather import Part, gather
+from grader.handin.pick import pick, proper_name
+from grader.handin.read import read_submission
+from grader.handin.refused import Refused
 from grader.records.results import ExerciseResult, Status
 
 RECEIPT = "receipt.json"
@@ -55,7 +58,7 @@ class Packed:
 
 def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Packed:
     """Pack the files at a place, and grade what was packed; raises SubmissionError."""
-    files = collect_files(place, exercises)
+    files = collect_files(place, exercises, engine.folder.course.limits.source_kib * 1024)
     if not files:
         raise SubmissionError(f"{place} holds no exercise of this course: there is nothing to pack")
     if not any(_is_of(name, exercise) for name in files for exercise in exercises):
@@ -87,9 +90,10 @@ def _graded(
         course = engine.folder.course
         limit = course.limits.source_kib * 1024
         submission = read_submission(Path(scratch), course, list(exercises), limit)
+        runs = engine.runs(exercises, submission, quick=True)
         return tuple(
-            _line(exercise, files, engine.run(exercise, submission, quick=True).result)
-            for exercise in exercises
+            _line(exercise, files, run.result)
+            for exercise, run in zip(exercises, runs, strict=True)
         )
 
 
@@ -102,29 +106,27 @@ def _line(exercise: Exercise, files: Mapping[str, bytes], result: ExerciseResult
     )
 
 
-def collect_files(place: Path, exercises: Sequence[Exercise]) -> dict[str, bytes]:
-    """Return the files that grading would read, by name; raises SubmissionError."""
-    paths = [place] if place.is_file() else [_graded_file(place, e) for e in exercises]
+def collect_files(place: Path, exercises: Sequence[Exercise], limit: int) -> dict[str, bytes]:
+    """Return the files that grading would read, by name; raises SubmissionError.
+
+    `limit` is in bytes a file.
+    """
+    found = gather([Part(place, place.name)], limit)
+    if found.refusals:
+        raise SubmissionError(found.refusals[0])
+    paths = [paths[0] for e in exercises if (paths := pick(found.files, e))]
     files = {}
-    for path in paths:
-        if path is None:
-            continue
-        if path.is_symlink() or not path.is_file():
-            raise SubmissionError(f"{path} is not an ordinary file: hand in the file itself")
+    for path in [place.name] if place.is_file() and not paths else paths:
+        name = path.rpartition("/")[2]
         try:
-            files[path.name] = path.read_bytes()
-        except OSError as error:
-            raise SubmissionError(f"{path} cannot be read: {error.strerror}") from None
+            files[name] = found.files[path](limit)
+        except Refused as refused:
+            raise SubmissionError(f"{name} {refused}: {refused.next_step}") from None
     return files
 
 
-def _graded_file(place: Path, exercise: Exercise) -> Path | None:
-    paths = [place / name for name in file_names(exercise)]
-    return next((path for path in paths if path.exists()), None)
-
-
 def _is_of(name: str, exercise: Exercise) -> bool:
-    return name in file_names(exercise)
+    return proper_name(name, exercise) is not None
 
 
 def content_hash(files: dict[str, bytes]) -> str:

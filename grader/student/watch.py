@@ -8,7 +8,8 @@ from typing import Protocol
 
 from grader.course.models import Exercise
 from grader.grading.engine import Engine
-from grader.handin.read import Source, file_names, read_submission
+from grader.handin.pick import pick
+from grader.handin.read import Source, read_submission
 from grader.records.results import CheckResult, ExerciseResult, Kind, Status
 
 _POLL = 0.02  # seconds; a look at some files costs microseconds, and works on any file system
@@ -29,7 +30,10 @@ class FileEvents:
 
     def __init__(self, place: Path, exercises: Sequence[Exercise]) -> None:
         """Look at the files as they are now; later changes count."""
-        self._paths = {exercise.id: _candidates(place, exercise) for exercise in exercises}
+        self._place = place
+        self._exercises = exercises
+        self._listed = 0
+        self._paths: dict[str, list[Path]] = {}
         self._seen = self._look()
 
     def wait(self) -> frozenset[str]:
@@ -61,13 +65,17 @@ class FileEvents:
         return now
 
     def _look(self) -> Mapping[str, tuple[_Stamp, ...]]:
+        changed = self._place.stat().st_mtime_ns if self._place.is_dir() else 1
+        if changed != self._listed:  # a folder changes when a file comes or goes
+            self._listed = changed
+            self._paths = {e.id: _candidates(self._place, e) for e in self._exercises}
         return {i: tuple(_stamps(paths)) for i, paths in self._paths.items()}
 
 
 def _candidates(place: Path, exercise: Exercise) -> list[Path]:
-    if place.is_file():
+    if not place.is_dir():
         return [place]
-    return [place / name for name in file_names(exercise)]
+    return [place / name for name in pick((path.name for path in place.iterdir()), exercise)]
 
 
 def _stamps(paths: Sequence[Path]) -> list[_Stamp]:

@@ -22,13 +22,14 @@ from typing import Any
 import pytest
 from support import ROOT, TESTS, RunGrade, as_anybody, edited
 
-from grader.batch.entries import Entry, EntryFile, find_entries
+from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.read import read_entry
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
 from grader.execute.isolation import Level
+from grader.handin.gather import Part
 
 COURSE = TESTS / "courses" / "statistics"
 FIRST, SECOND = "exercise1_columns.py", "exercise2_average.py"
@@ -138,6 +139,34 @@ def test_find_entries_knows_platforms(
     assert [entry.student for entry in find_entries(tmp_path, folder.course)] == students
 
 
+def test_whatever_stands_in_a_class_folder_has_a_row_or_a_note(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    for name in ("ada", ".eve", "ada_exercise1.py", ".git"):
+        (tmp_path / name).mkdir() if "." not in name[1:] else (tmp_path / name).write_text("")
+    for name in ("bob.tar.gz", "cy.7z", "notes.txt", ".DS_Store", "._ada", "x.PY", "dan.rar"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "ada")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe")
+    entries = find_entries(tmp_path, folder.course)
+    rows = {part.path.name for entry in entries for part in entry.parts}
+    notes = find_others(tmp_path, folder.course)
+    noted = {note.split()[0] for note in notes}
+    assert rows | noted == {path.name for path in tmp_path.iterdir()} - {".DS_Store", "._ada"}
+    assert noted == {".eve", ".git", "notes.txt", "pipe"}
+    assert {"bob", "cy", "dan"} <= {entry.student for entry in entries}
+
+
+def test_archive_of_another_kind_is_a_row_that_says_what_to_do(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    (tmp_path / "bob.tar.gz").write_text("")
+    (entry,) = find_entries(tmp_path, folder.course)
+    said = "bob.tar.gz is an archive that is not read: make a zip of the files"
+    assert (entry.student, read_entry(entry, folder.course).notes) == ("bob", (said,))
+
+
 def test_find_entries_grades_two_submissions_of_one_student_apart(
     tmp_path: Path, folder: CourseFolder
 ) -> None:
@@ -172,7 +201,7 @@ def read(
     path: Path, folder: CourseFolder, name: str = ""
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Read one part; return the text, or the problem, of exercises 1 and 3, and the notes."""
-    handed = read_entry(Entry("ada", (EntryFile(path, name or path.name),)), folder.course)
+    handed = read_entry(Entry("ada", (Part(path, name or path.name),)), folder.course)
     sources = handed.submission.sources
     told = {
         e: sources[e].units[0][1] if sources[e].units else sources[e].problem
@@ -196,12 +225,14 @@ def test_read_entry_prefers_the_top_and_the_last_attempt(
     (tmp_path / "ada" / ATTENTION).write_text("new")
     (tmp_path / "ada" / "exercise3_multi_head-1.py").write_text("second")
     (tmp_path / "ada" / HEADS).write_text("first")
-    told, notes = read(tmp_path / "ada", folder)
+    told, _ = read(tmp_path / "ada", folder)
     assert told == {"exercise1": "new", "exercise3": "second"}
-    assert notes == (
-        f"{ATTENTION} was graded, and not old/{ATTENTION}",
-        f"exercise3_multi_head-1.py was graded, and not {HEADS}",
-    )
+    handed = read_entry(Entry("ada", (Part(tmp_path / "ada", "ada"),)), folder.course)
+    notes = [handed.submission.sources[e].notes for e in ("exercise1", "exercise3")]
+    assert notes == [
+        (f"{ATTENTION} was graded, and not old/{ATTENTION}",),
+        (f"exercise3_multi_head-1.py was graded, and not {HEADS}",),
+    ]
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["zip", "zip-in-folder"])
@@ -234,7 +265,7 @@ def test_read_entry_refuses_many_archives_before_it_unpacks_them(
     assert read(tmp_path / "ada", folder)[1] == (
         "ada holds more than 8 archives: hand in the files themselves",
     )
-    parts = tuple(EntryFile(tmp_path / "ada" / f"{n}.zip", f"{n}.zip") for n in range(9))
+    parts = tuple(Part(tmp_path / "ada" / f"{n}.zip", f"{n}.zip") for n in range(9))
     assert read_entry(Entry("ada", parts), folder.course).notes == (
         *(f"{n}.zip is not a zip archive: make a zip of the files" for n in range(8)),
         "8.zip stands among more than 8 archives: hand in the files themselves",
@@ -346,6 +377,19 @@ def test_batch_grades_only_what_is_new_or_changed(
     assert {name for name in after if after[name] != before.get(name)} == {"bob.json", "di.json"}
     assert scores(results)["bob"] == scores(results)["ada"]
     assert batch(statistics, three, results, force=True).graded == 4
+
+
+def test_batch_notes_what_it_left_aside(
+    three: Path, tmp_path: Path, statistics: CourseFolder
+) -> None:
+    (three / "grades.csv").write_text("ada, 3")
+    (three / ".dee").mkdir()
+    told = {r.text for r in batch(statistics, three, tmp_path / "r").summary.remarks}
+    assert any(text.startswith("grades.csv is no submission and was not graded") for text in told)
+    assert any(text.startswith(".dee is hidden and was not graded") for text in told)
+    (three / "grades.csv").unlink()
+    told = {r.text for r in batch(statistics, three, tmp_path / "r").summary.remarks}
+    assert not any("grades.csv" in text for text in told)
 
 
 def test_batch_only_keeps_the_other_exercises(

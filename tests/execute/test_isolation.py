@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, RunGrade, in_a_child, plain_call
 
-from grader.cli.doctor import as_text
+from grader.cli.doctor import Kept, as_text
 from grader.course.load import CourseFolder
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
@@ -163,6 +163,8 @@ def test_closing_leaves_no_folder_and_no_process(
 def test_doctor_tells_what_was_tried(run_grade: RunGrade) -> None:
     shown = run_grade("doctor", "--json")
     told = json.loads(shown.out)
+    assert told["memory"]["mib"] is None or told["memory"]["mib"] > 0
+    assert told["memory"]["by"].startswith("admission")
     assert (shown.status, told["level"]) == (0, str(HERE))
     tried = {level["level"]: level["tried"] for level in told["levels"] if level["tried"]}
     assert set(tried) == {str(level) for level in Level if level.rank <= HERE.rank}
@@ -178,4 +180,6 @@ def test_doctor_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     found = isolation.probe()
     isolation.probe.cache_clear()
     assert found.level is not Level.FULL
-    assert "next: install bubblewrap: apt-get install bubblewrap" in as_text(found, [])
+    assert "next: install bubblewrap: apt-get install bubblewrap" in as_text(
+        found, [], Kept(None, "admission")
+    )

@@ -1,6 +1,7 @@
 """One child for several exercises: only after code that leaves nothing behind."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -260,3 +261,24 @@ def test_a_later_job_finds_its_own_imports(
     assert third.greeting.error is not None
     assert third.greeting.error.type == "ImportError"
     assert len(started) == 1
+
+
+def test_exercise_that_hangs_leaves_the_others_their_time(engine: Engine) -> None:
+    times = {
+        "case_seconds": 30,
+        "target_seconds": 30,
+        "submission_seconds": 10,
+        "total_seconds": 18,
+    }
+    limits = engine.folder.course.limits.model_copy(update=times)
+    course = engine.folder.course.model_copy(update={"limits": limits})
+    slow = replace(engine, folder=replace(engine.folder, course=course))
+    hang = "while True:\n    pass\n"
+    names = ["exercise1", "exercise3", "exercise4"]
+    texts = {"exercise1": hang, "exercise3": hang, "exercise4": solution("exercise4")}
+    begun = time.monotonic()
+    first, second, right = runs(slow, **{name: texts[name] for name in names})
+    assert time.monotonic() - begun < 3 * 18
+    assert_full(right)
+    assert "the whole file took more than 10 seconds" in first.checks[0].message
+    assert "all files of the submission together may take 18 seconds" in second.checks[0].message

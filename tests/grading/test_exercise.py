@@ -17,6 +17,7 @@ from support import (
     target_checks,
 )
 
+from grader.execute.clock import End
 from grader.execute.session import collect
 from grader.grading import rounds as grading_rounds
 from grader.records.results import ExerciseResult, Status
@@ -78,7 +79,7 @@ def test_every_round_of_calls_ends_at_one_time(
     """What drips in float64 does not get its seconds again in float32."""
     ends = []
 
-    def noted(*given: Any, end: float, **more: Any) -> Any:
+    def noted(*given: Any, end: End, **more: Any) -> Any:
         ends.append(end)
         return collect(*given, end=end, **more)
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from monsters import CODE, monsters, taken
 from support import TESTS
 
-from grader.batch.entries import Entry, EntryFile
+from grader.batch.entries import Entry
 from grader.batch.read import read_entry
 from grader.course.load import CourseFolder
+from grader.handin.gather import Part
 from grader.handin.read import read_submission
 
 # Two seconds are promised; a machine on which much else runs may take some times as long.
@@ -58,7 +59,7 @@ def test_what_is_too_much_is_told_alike_everywhere(tmp_path: Path, folder: Cours
     sources = [
         read_submission(tmp_path, course, [exercise], 2**21).source(exercise),
         read_submission(tmp_path / exercise.file, course, [exercise], 2**21).source(exercise),
-        read_entry(Entry("ada", (EntryFile(tmp_path, "ada"),)), course).submission.source(exercise),
+        read_entry(Entry("ada", (Part(tmp_path, "ada"),)), course).submission.source(exercise),
     ]
     assert [(source.problem, source.next_step) for source in sources] == [said] * len(sources)
 

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from small import course_text
 
-from grader.batch.entries import Entry, EntryFile
+from grader.batch.entries import Entry
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
 from grader.grading.exercise import Standins
+from grader.handin.gather import Part
 from grader.key.build import build_answer_key
 from grader.key.cache import Keys
 from grader.records.calls import PUBLIC
@@ -80,7 +81,7 @@ def _graded(engine: Engine, tmp_path: Path, *edits: tuple[str, str]) -> GradedSu
         text = text.replace(old, new)
     path = tmp_path / "exercise1_small.py"
     path.write_text(text)
-    return grade_unit(engine, Unit(Entry("ada", (EntryFile(path, path.name),)), ("exercise1",), {}))
+    return grade_unit(engine, Unit(Entry("ada", (Part(path, path.name),)), ("exercise1",), {}))
 
 
 def _bugs(graded: GradedSubmission) -> list[tuple[str, ...]]:

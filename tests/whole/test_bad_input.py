@@ -202,7 +202,7 @@ def test_file_beside_a_notebook_is_told(work: Path, run_grade: RunGrade) -> None
     hand_in(work, "{}", "exercise1_attention.ipynb")
     shown = check(run_grade, work)
     assert shown.status == 0
-    told = f"both {FILE} and exercise1_attention.ipynb are there; {FILE} was graded"
+    told = f"{FILE} was graded, and not exercise1_attention.ipynb"
     assert told in " ".join(shown.out.split())
 
 
