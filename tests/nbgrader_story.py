@@ -68,7 +68,7 @@ class Term:
 
     def grade(self, **more: Any) -> AutogradeSummary:
         """Grade by the bulk command's function."""
-        request = {"assignment": NAME, "jobs": 2, **more}
+        request = {"assignment": NAME, "jobs": 1, **more}
         return autograde(AutogradeRequest(self.directory, **request), Silent())
 
     def run(self, command: str, *, leave_out: str = "", first: int = 99) -> None:
