@@ -12,10 +12,11 @@ from math import prod
 from grader.compare.arrays import exactly_equal
 from grader.compare.diagnosis import Aside
 from grader.compare.evidence import Evidence
+from grader.compare.outcomes import lacks_bias
 from grader.properties.base import kinds_of
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
-from grader.records.calls import PLAIN
+from grader.records.calls import PLAIN, Call
 from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import ValueProof
 from grader.records.results import CheckResult, Kind, Status
@@ -40,15 +41,21 @@ class Deviation:
     def explains(self, evidence: Evidence, check: CheckId) -> bool:
         """Whether a failed check says nothing but this."""
         if check.kind is Kind.PROPERTY:
-            return check.name in self.properties
+            calls = evidence.calls_of(check.name)
+            return check.name in self.properties or any(self._is_given(call) for call in calls)
         if check.kind is not Kind.BUG:
             return check.name in self.groups
         bug = evidence.key.book.by_key(f"{check.target}/{check.name}")
         proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
         plan = evidence.key.plan
-        cases = {call.id: call.case for call in plan.of_target(check.target)}
-        groups = {plan.case(check.target, cases[proof.call]).group for proof in proofs}
-        return bool(groups & self.groups)
+        calls = [plan.call(CallId.parse(proof.call)) for proof in proofs]
+        groups = {plan.case(check.target, call.case).group for call in calls}
+        untold = self.of_biases and any(lacks_bias(evidence, call) for call in calls)
+        return untold or bool(groups & self.groups)
+
+    def _is_given(self, call: Call) -> bool:
+        """Whether a call has an option that is not heard."""
+        return not self.groups.isdisjoint(call.options)
 
     def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
         """Return the failed checks that it explains, those of known bugs aside."""
@@ -69,7 +76,9 @@ def find_deviations(
         deviation
         for group in evidence.key.plan.groups(evidence.target.name)
         if group in groups and group in tried
-        for deviation in [_unheard(evidence, group, tried[group])]
+        for deviation in [
+            _unheard(evidence, group, tried[group]) or _refused(evidence, group, results)
+        ]
         if deviation is not None
     ]
     biases = _about_biases(evidence, missing=BIASES in groups)
@@ -115,8 +124,9 @@ def look_aside(
         call.id
         for call in evidence.calls
         if evidence.case(call).group in groups
+        or not groups.isdisjoint(call.options)
         or CallId.parse(call.id).what in properties
-        or (biases and call.action is Action.GRADIENT)
+        or (biases and (call.action is Action.GRADIENT or lacks_bias(evidence, call)))
     }
     codes = {Code.REGISTERED, Code.UNTRAINED} if biases else set()
     return Aside(told, calls, codes)
@@ -146,23 +156,44 @@ def options_to_try(
 def _unheard(evidence: Evidence, group: str, tried: Sequence[Answer]) -> Deviation | None:
     """Whether a call comes to the same with an option as without it."""
     plain = evidence.answers[evidence.first_call.id]
-    options = next(
-        case.options
-        for case in evidence.key.plan.numeric_cases(evidence.target.name)
-        if case.group == group
-    )
+    options = _options(evidence, group)
     named = " and ".join(f"`{name}`" for name in options)
-    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     if plain.status is not AnswerStatus.OK:
         return None
     if all(answer.status is AnswerStatus.OK and _same(plain, answer) for answer in tried):
-        sentence = f"{named} is not used: with {given} all is as without it"
+        sentence = f"{named} is not used: with {_given(options)} all is as without it"
         return Deviation(sentence, f"use {named} where the docstring says so", frozenset([group]))
     text = tried[0].error.message if tried[0].error is not None else ""
     if "unexpected keyword argument" not in text:
         return None
     sentence = f"{named} is no argument of `{evidence.target.name}`"
     return Deviation(sentence, "compare the signature with the stub's", frozenset([group]))
+
+
+def _refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
+    """Whether every call with an option raises, where none without it does."""
+    ended = {
+        name: {
+            evidence.answers[call.id].status
+            for call in evidence.numeric_calls(Action.FORWARD, name)
+        }
+        for name in (PLAIN, group)
+    }
+    if ended != {PLAIN: {AnswerStatus.OK}, group: {AnswerStatus.RAISED}}:
+        return None
+    told = next(r for r in results if r.failed and r.id.name == group)
+    sentence = f"with {_given(_options(evidence, group))} {told.message}"
+    return Deviation(sentence, told.next_step, frozenset([group]))
+
+
+def _options(evidence: Evidence, group: str) -> Mapping[str, Scalar]:
+    """Return the options of a group of cases."""
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    return next(case.options for case in cases if case.group == group)
+
+
+def _given(options: Mapping[str, Scalar]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 def _same(one: Answer, other: Answer) -> bool:

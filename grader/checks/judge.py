@@ -10,11 +10,11 @@ from dataclasses import replace
 from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
 from grader.compare.evidence import BY_HAND, NO_IDEA, PASSED, Evidence, Fault, Judgement
-from grader.compare.outcomes import judge_call
+from grader.compare.outcomes import judge_call, lacks_bias
 from grader.course.models import Course, Exercise
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
-from grader.records.calls import PLAIN, DrawnCase
+from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -65,7 +65,7 @@ class _Judge:
 
     def _shape(self, group: str) -> Judgement:
         """Types and shapes on every numeric case of a group, whatever the values."""
-        for call in self._evidence.numeric_calls(Action.FORWARD, group):
+        for call in _calls(self._evidence, Action.FORWARD, group):
             outcome = judge_call(self._evidence, call, Group.OUTPUT)
             if not outcome.passed and outcome.fault not in _OF_VALUES:
                 return outcome
@@ -90,9 +90,15 @@ class _Judge:
         return _judge_all(self._evidence, Action.GRADIENT, Group.GRADIENT, group)
 
 
+def _calls(evidence: Evidence, action: Action, group: str) -> list[Call]:
+    """The calls of a group of cases, but for those of which a missing bias leaves nothing."""
+    calls = evidence.numeric_calls(action, group)
+    return [call for call in calls if not lacks_bias(evidence, call)] or calls
+
+
 def _judge_all(evidence: Evidence, action: Action, tensors: Group, group: str) -> Judgement:
     """Return the first failed outcome of a group of cases, smallest case first."""
-    for call in evidence.numeric_calls(action, group):
+    for call in _calls(evidence, action, group):
         outcome = judge_call(evidence, call, tensors)
         if not outcome.passed:
             return outcome

@@ -14,14 +14,16 @@ from grader.compare.signature import sign, value_rows
 from grader.compare.wording import Claim
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
-from grader.records.ids import CheckId
+from grader.records.ids import CallId, CheckId
 from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
-from grader.worker.names import Group
+from grader.worker.names import Group, group_of
 from grader.worker.protocol import Action
 
 STRICT = 1e-9  # distance of projections that are the same in float64
+_LEAST = 2  # cases with an output that show two bugs at once
+_APART = 1e-2  # a distance of projections that no rounding in float32 explains
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
@@ -96,14 +98,14 @@ class _Look:
     def exact(self) -> Diagnosis | None:
         """The bugs that look the same in every respect that counts."""
         found = self._matches(self._codes)
-        if found and not self._any_value():
+        if found and not self._any_value() and not self._changes_inputs():
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         return self._word(found) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
         """The bugs with the same values, and beside them those that only a check shows."""
         seen = self.seen.of_values(self.rows)
-        if not self._any_value():
+        if not self._any_value() or self._values_right():
             return None
         possible = self._not_contradicted()
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
@@ -138,11 +140,20 @@ class _Look:
     def _codes(self) -> list[int]:
         return [code for code in Code if code not in self.aside.codes and code is not Code.TEXT]
 
+    def _changes_inputs(self) -> bool:
+        """Whether some call changed what it was given, which tells more than how it ended."""
+        return bool(self.seen.codes[self.kept, Code.CHANGED].any())
+
     def _any_value(self) -> bool:
-        """Whether some call gave an output other than the right one."""
-        ended = self.seen.codes[:, Code.ENDED] == list(AnswerStatus).index(AnswerStatus.OK)
+        """Whether some call gave numbers other than the right ones."""
         apart = ~self._close(self.right, self.seen, (Code.ENDED, Code.ERROR))
-        return any(ended[row] and apart[row] for row in self.kept)
+        return any(apart[row] and self._gave_numbers(row) for row in self.kept)
+
+    def _gave_numbers(self, row: int) -> bool:
+        """Whether a call ended in tensors: what came in another type says nothing of values."""
+        answer = self.evidence.answers[self.calls[row].id]
+        given = any(group_of(name) is not Group.INPUT for name in answer.tensors)
+        return answer.status is AnswerStatus.OK and given
 
     @property
     def _failing(self) -> set[int]:
@@ -173,7 +184,20 @@ class _Look:
             return {}
         places = {row: place for place, row in enumerate(value_rows(self.calls))}
         kept = pairs.part([places[row] for row in self.rows], None, [])
-        return self._least(kept.matching(seen, self.tolerance))
+        numbers = [
+            self.calls[r].action is Action.FORWARD and self._gave_numbers(r) for r in self.rows
+        ]
+        if sum(numbers) < _LEAST:
+            return {}  # one case alone has many explanations
+        found = self._least(kept.matching(seen, self.tolerance))
+        return {names: d for names, d in found.items() if self._needs_both(names, seen)}
+
+    def _needs_both(self, names: Names, seen: Signature) -> bool:
+        """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""
+        room = self.tolerance if self.tolerance == STRICT else _APART
+        near, _ = self.own.of_values(self.rows).equal_calls(seen, room)
+        alone = [row for row, one in enumerate(self.own.names) if one[0] in names]
+        return not near[alone].all(axis=1).any()
 
     def _where_wrong(self, possible: Suspects, seen: Signature) -> tuple[dict[Names, float], str]:
         """Bugs that explain all that is wrong, though they would break more; and the cases."""
@@ -207,9 +231,12 @@ class _Look:
     # ---- bugs that no value shows ------------------------------------------------------------
 
     def _unexplained(self, found: Mapping[Names, float]) -> set[int]:
-        """The failed checks that none of some bugs fails."""
+        """The failed checks that none of some bugs fails, in the variant that fits if one does."""
         singles = {name for names in found for name in names}
         rows = [row for row, names in enumerate(self.own.names) if set(names) <= singles]
+        seen, own = self.seen.of_values(self.rows), self.own.of_values(self.rows)
+        same, _ = own.equal_calls(seen, self.tolerance)
+        rows = [row for row in rows if same[row].all()] or rows
         explained = self.own.failing[rows].any(axis=0) if rows else np.zeros(0, dtype=bool)
         values = {i for i, r in enumerate(self.judged) if self._of_values(r)}
         return self._failing - set(np.flatnonzero(explained).tolist()) - values
@@ -251,6 +278,10 @@ class _Look:
             return False
         sampled = [i for i in kept if seen.sampled[i]]
         moved = ~self._close(own, right)[sampled]
+        # what its checks sampled has to be as it would be, in all that they saw
+        asked = {self.judged[place].id.name for place in fails}
+        here = [CallId.parse(self.calls[i].id).what in asked for i in sampled]
+        moved |= np.array(here, dtype=bool)
         return not (moved & ~self._close(own, seen)[sampled]).any()
 
     def _close(self, one: Signature, other: Signature, codes: Sequence[int] = ()) -> Array:
@@ -286,7 +317,7 @@ class _Look:
             max(found.values()),
             where,
             everywhere=not self.aside.calls,
-            ended=all(self._ended(row) for row in self.rows),
+            ended=all(self._gave_numbers(row) for row in self.rows),
         )
         return Diagnosis(
             target=self.evidence.target.name,
@@ -295,10 +326,6 @@ class _Look:
             hint=bugs[0].hints[0],
             evidence=claim.sentence,
         )
-
-    def _ended(self, row: int) -> bool:
-        answer = self.evidence.answers[self.calls[row].id]
-        return answer.status is AnswerStatus.OK
 
 
 def _branches(calls: Sequence[Call]) -> list[Array]:

@@ -15,6 +15,7 @@ from grader.compare.explain import describe_student_error, explain_status
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, ReturnedValue
 from grader.records.calls import PLAIN, Call
+from grader.records.ids import BIASES
 from grader.records.results import Status
 from grader.records.text import clean, shown_shape
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
@@ -98,6 +99,15 @@ def _is_of_missing_bias(call: Call, tensor: str) -> bool:
     return tensor in optional
 
 
+def lacks_bias(evidence: Evidence, call: Call) -> bool:
+    """Whether nothing but biases is missing, which the case of biases tells, and it alone."""
+    answer = evidence.answers[call.id]
+    always = {role.name for role in evidence.first_call.roles if role.optional}
+    sought = {one.name for one in answer.info.sought}
+    own = evidence.case(call).group == BIASES
+    return answer.status is AnswerStatus.UNBOUND and not own and bool(sought) and sought <= always
+
+
 def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Judgement:
     """Judge a call that came to no answer.
 
@@ -129,11 +139,14 @@ def note_uncompared(evidence: Evidence) -> list[str]:
 
 
 def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
-    """Whether a factory answers by itself and not with correct earlier exercises."""
+    """Whether a factory answers by itself, and never with correct earlier exercises."""
     own = evidence.answers[evidence.first_call.id]
     misfit = answer.status in (AnswerStatus.RAISED, AnswerStatus.UNBOUND)
-    assembled = call.kind is TargetKind.FACTORY and not call.free
-    return assembled and misfit and own.status is AnswerStatus.OK
+    if call.kind is not TargetKind.FACTORY or call.free or not misfit:
+        return False
+    assembled = [c for c in evidence.calls if not c.free and not c.refused]
+    fits = any(evidence.answers[c.id].status is AnswerStatus.OK for c in assembled)
+    return own.status is AnswerStatus.OK and not fits
 
 
 def _next_step(fault: Fault, group: Group) -> str:

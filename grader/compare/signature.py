@@ -13,8 +13,8 @@ from math import prod
 import numpy as np
 
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Array, Call
-from grader.records.ids import is_main
+from grader.records.calls import PLAIN, Array, Call, Plan
+from grader.records.ids import CallId, is_main
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature
 from grader.worker.names import Group, compared, of_group, tensor_name
@@ -25,6 +25,7 @@ _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take m
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
 _SAMPLED = Action.TRAIN  # whose values are statistics
 _STATUSES = list(AnswerStatus)
+_NEVER = np.full(1 + _DIRECTIONS, np.nan)  # of a step that was not made
 
 
 def sign(
@@ -135,6 +136,27 @@ def directions(size: int) -> Array:
     """Return the directions that values are projected on, (directions, size); always the same."""
     generator = np.random.Generator(np.random.PCG64(size))
     return np.asarray(generator.standard_normal((_DIRECTIONS, size)) / max(size, 1) ** 0.5)
+
+
+def step_calls(plan: Plan, target: str) -> list[Call]:
+    """Return the calls whose steps are kept for known bugs: the first two without an option."""
+    cases = [c.id for c in plan.numeric_cases(target) if c.main and c.group == PLAIN]
+    return [plan.call(CallId(target, case, Action.FORWARD)) for case in cases[:2]]
+
+
+def sign_steps(names: Sequence[str], made: Sequence[Mapping[str, Array]]) -> Array:
+    """Return what is kept of named steps, made in some calls: (calls, steps, 4)."""
+    signs = [[sign_step(steps[n]) if n in steps else _NEVER for n in names] for steps in made]
+    return np.array(signs, dtype=np.float64).reshape(len(made), len(names), len(_NEVER))
+
+
+def sign_step(values: Array) -> Array:
+    """Return how many numbers a tensor has, and three projections of them."""
+    flat = values.ravel().astype(np.float64)
+    if flat.size > _LONGEST:
+        return _NEVER
+    projected = directions(flat.size) @ np.where(np.isfinite(flat), flat, 1e6)
+    return np.array([flat.size, *projected])
 
 
 def value_rows(calls: Sequence[Call]) -> list[int]:

@@ -5,7 +5,7 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from grader.compare.outcomes import judge_call
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of
+from grader.worker.names import GIVEN, Group, of_group, operation_of, variable_of
 from grader.worker.protocol import Action
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
@@ -40,11 +40,17 @@ class StepsFound:
         marks = {State.RIGHT: "✓", State.WRONG: "✗"}
         return " ".join(f"{n} {marks[s]}" for n, s in self.states.items() if s in marks)
 
+    def upto(self, name: str) -> str:
+        """The steps that are right, up to one that is not, and that one: `queries ✓ keys ✗`."""
+        before = list(self.states.items())[: list(self.states).index(name)]
+        right = [f"{n} ✓" for n, state in before if state is State.RIGHT]
+        return " ".join([*right, f"{name} ✗"])
+
     @property
     def complete(self) -> bool:
-        """Whether every step before the wrong one is known to be right."""
+        """Whether there are steps before the wrong one, all known to be right."""
         before = list(self.states.values())[: list(self.states).index(self.wrong)]
-        return all(state is State.RIGHT for state in before)
+        return bool(before) and all(state is State.RIGHT for state in before)
 
 
 def calls_to_record(evidence: Evidence) -> list[Call]:
@@ -119,6 +125,8 @@ class _Run:
     def __init__(self, evidence: Evidence, call: Call, recorded: Answer) -> None:
         seen = of_group(recorded.tensors, Group.SEEN)
         self._evidence, self._call = evidence, call
+        held = of_group(recorded.tensors, Group.HELD)
+        self._held = [(variable_of(name), array) for name, array in held.items()]
         self._given = [array for n, array in seen.items() if operation_of(n) == GIVEN]
         self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
         self._expected = evidence.key.steps(call.id)
@@ -148,7 +156,18 @@ class _Run:
             return judge_call(self._evidence, self._call, Group.OUTPUT).passed
         if any(same_values(wanted, array) for array in before):
             return None  # an input, or a step that is there already
-        return place is not None
+        if place is None:
+            return None if occurs(wanted, self._made, turned=True) else False
+        return True if self._is_kept(name, wanted) else None
+
+    def _is_kept(self, name: str, wanted: Array) -> bool:
+        """Whether a variable of the step's name, if there is one, got its values and kept them.
+
+        Else they were made on the way to something else, or something was done to them. They may
+        be in another order by now.
+        """
+        own = [a for variable, a in self._held if variable == name and a.size == wanted.size]
+        return not own or (occurs(wanted, own) and _rearranged(wanted, own[-1]))
 
     def _place(self, wanted: Array, before: Sequence[Array], start: int) -> int | None:
         """Where a step's tensor first comes after those of the steps that it is made from.
@@ -173,8 +192,11 @@ def same_values(expected: Array, values: Array) -> bool:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is
-def occurs(step: Array, seen: Sequence[Array]) -> bool:
-    """Whether one of the tensors holds a step's values, in whatever order of axes."""
+def occurs(step: Array, seen: Sequence[Array], *, turned: bool = False) -> bool:
+    """Whether one of the tensors holds a step's values, in whatever order of axes.
+
+    Axes of one size keep their order, unless `turned`: weights whose rows are columns are others.
+    """
     wanted = step.ravel()
     scale = np.abs(wanted).max(initial=0.0) + 1e-12
     total, power = wanted.sum(), np.square(wanted).sum()
@@ -187,12 +209,21 @@ def occurs(step: Array, seen: Sequence[Array]) -> bool:
             continue
         if abs(np.square(flat).sum() - power) > 4 * room * scale * wanted.size:
             continue
-        if any(np.abs(order.ravel() - wanted).max() <= room for order in _orders(flat)):
+        orders = orders_of(flat, turned=turned)
+        if any(np.abs(order.ravel() - wanted).max() <= room for order in orders):
             return True
     return False
 
 
-def _orders(array: Array) -> list[Array]:
+def orders_of(array: Array, *, turned: bool = False) -> list[Array]:
+    """Return an array in each order of its axes, those of one size in order unless `turned`."""
     if array.ndim > _AXES:
         return [array]
-    return [array.transpose(axes) for axes in permutations(range(array.ndim))]
+    orders = permutations(range(array.ndim))
+    return [array.transpose(axes) for axes in orders if turned or _keeps_like_axes(array, axes)]
+
+
+def _keeps_like_axes(array: Array, axes: Sequence[int]) -> bool:
+    """Whether axes of one size stay in order."""
+    pairs = combinations(axes, 2)
+    return all(one < two or array.shape[one] != array.shape[two] for one, two in pairs)

@@ -31,8 +31,11 @@ class Claim:
     @property
     def sentence(self) -> str:
         """It in one sentence, with one more for each of the others."""
-        ways = dict.fromkeys(", and ".join(bug.when for bug in group) for group in self.groups)
-        what = "; or ".join(ways)
+        ways: dict[frozenset[str], str] = {}
+        for group in self.groups:  # two bugs may come in either order
+            said = [bug.when for bug in group]
+            ways.setdefault(frozenset(said), ", and ".join(said))
+        what = "; or ".join(ways.values())
         also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
         if not self.by_values:
             every = ", on every case," if self.everywhere else ""
@@ -44,12 +47,11 @@ class Claim:
     def _start(self) -> str:
         if self.where:
             return f"Where your output is wrong{self.where.rstrip()}, it equals"
-        if not self.ended:
-            return "Where your code gives an output, it equals"
+        start = "your output equals" if self.ended else "where your code gives an output, it equals"
         return (
-            "Your output equals"
+            f"{start[0].upper()}{start[1:]}"
             if self.everywhere
-            else "But for the deviations, your output equals"
+            else f"But for the deviations, {start}"
         )
 
 

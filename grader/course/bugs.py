@@ -1,6 +1,7 @@
 """The catalogue of known bugs: data beside the solutions, one file an exercise."""
 
 import ast
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise
 from grader.errors import CourseError
 
+_TOKENS = re.compile(r"\w+|\s+|[^\w\s]")  # edits differ in whole ones
 _SHORT_LINE = 12  # characters; a shorter solution line may stand in a hint by chance
 
 
@@ -147,17 +149,32 @@ def mutants_of(folder: CourseFolder, exercise: Exercise, bug: Bug, reference: st
 
 
 def compose(first: Mutant, second: Mutant, reference: str) -> str | None:
-    """Return the reference with both mistakes, None where their places overlap."""
+    """Return the reference with both mistakes, None where their places overlap or touch."""
     if not first.edits or not second.edits:
         return None
+    if any(_touch(one, other) for one in first.edits for other in second.edits):
+        return None
     return apply_edits(reference, (*first.edits, *second.edits))
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    """Whether two edits meet within a line; lines that one adds behind the other's are apart."""
+    before, behind = sorted((one, other), key=_place)
+    if before.end < behind.start:
+        return False
+    added = behind.new.startswith("\n") and not before.new.startswith("\n")
+    return not (before.end == behind.start and added)
+
+
+def _place(edit: Edit) -> tuple[int, int, bool]:
+    return edit.start, edit.end, edit.new.startswith("\n")
 
 
 def apply_edits(reference: str, edits: tuple[Edit, ...]) -> str | None:
     """Return the text with all edits made, None where two of them overlap."""
     text = reference
     last = len(reference) + 1
-    for edit in sorted(edits, key=lambda e: (e.start, e.end), reverse=True):
+    for edit in sorted(edits, key=_place, reverse=True):
         if edit.end > last:
             return None
         text = text[: edit.start] + edit.new + text[edit.end :]
@@ -171,8 +188,18 @@ def _edit(reference: str, change: Substitution, entry: str) -> Edit:
         shown = change.old.strip().splitlines()[0][:60]
         times = "nowhere" if not count else f"{count} times"
         raise CourseError(f"{entry}: '{shown}' stands {times} in the reference, not once")
-    start = reference.index(change.old)
-    return Edit(start, start + len(change.old), change.new)
+    old, new = (_TOKENS.findall(text) for text in (change.old, change.new))
+    before = _alike(old, new)
+    after = _alike(old[before:][::-1], new[before:][::-1])
+    start = reference.index(change.old) + len("".join(old[:before]))
+    replaced = "".join(old[before : len(old) - after])
+    return Edit(start, start + len(replaced), "".join(new[before : len(new) - after]))
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many tokens two texts begin with together."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _compiled(source: str, entry: str) -> str:

@@ -18,7 +18,8 @@ from grader.worker.protocol import Told, Value
 
 _MOST = 150  # ways that are tried
 _COUNTS = 4  # arguments that may tell how many parts a role's rows have
-_ROW_ORDERS = ((1, 0, 2), (2, 0, 1), (1, 2, 0))  # of roles, parts and a part's rows
+_INNERMOST = (1, 2, 0)  # of roles, parts and a part's rows
+_ROW_ORDERS = ((1, 0, 2), (2, 0, 1))  # those that depend on how many parts there are
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Rows:
     """An order of the rows of a fused layer: some parts of each role, their axes in `order`."""
 
     layers: tuple[str, ...]  # of the reference, which are fused
-    counted_by: int  # the place of the argument that says how many parts there are
+    counted_by: int  # the place of the argument that says how many parts there are, -1 for none
     order: tuple[int, ...]
 
     def lay(self, values: Sequence[Array], call: Call) -> list[Array]:
@@ -202,8 +203,12 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
     """Every order of the rows of a fused layer, the usual one first."""
     width = {role.name: role.shape[0] for role in call.roles}[fused.roles[0]]
     layers = tuple(_stem(role) for role in fused.roles)
-    places = [place for place, count in _counts(call) if count > 1 and width % count == 0]
-    shuffles = [(), *((Rows(layers, place, order),) for place in places for order in _ROW_ORDERS)]
+    places = [place for place, count in _counts(call) if 1 < count < width and width % count == 0]
+    shuffles = [
+        (),
+        *((Rows(layers, place, order),) for place in places for order in _ROW_ORDERS),
+        (Rows(layers, -1, _INNERMOST),),  # the same, whatever the count
+    ]
     return [
         Arrangement(exchange.layers, shuffle)
         for exchange in _exchanges(layers)

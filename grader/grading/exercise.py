@@ -10,7 +10,9 @@ from grader.checks.deviations import Deviation, find_deviations, look_aside, opt
 from grader.checks.judge import check_target, list_checks, name_causes, point_to_hint
 from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
+from grader.compare.known_steps import known_step
 from grader.compare.outcomes import note_uncompared
+from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import first_wrong_call, located
 from grader.course.load import CourseFolder
@@ -25,6 +27,7 @@ from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
+from grader.records.answers import AnswerStatus
 from grader.records.calls import PUBLIC
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
@@ -192,7 +195,8 @@ def _diagnose(
     covered = checks_failed_by(suspects, evidence, results, known)
     failed = {r.id for r in results if r.failed}
     wrong = any(c.kind is Kind.NUMERIC and not c.name for c in failed)
-    if known and wrong and {c for c in failed if c.kind is not Kind.BUG} <= covered:
+    rest = {check for check in failed if check.kind is not Kind.BUG} - covered
+    if known and wrong and not rest:
         return known, ()  # it explains all there is
     tried = rounds.try_options(evidence.first_call, options_to_try(evidence, results))
     deviations = find_deviations(evidence, results, tried)
@@ -201,10 +205,10 @@ def _diagnose(
     if deviations and all(_is_told(r, aside) for r in results):
         right = Diagnosis(evidence.target.name, (), "", "", "Right values.", told)
         return (replace(right, bugs=known.bugs, hint=known.hint) if known else right), deviations
-    if known:
+    found = diagnose(evidence, results, suspects, pairs, aside)
+    if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
         beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
         return replace(known, deviations=tuple(d.sentence for d in beside)), beside
-    found = diagnose(evidence, results, suspects, pairs, aside)
     if found:
         return replace(found, deviations=told), deviations
     if located := _locate(evidence, results, rounds):
@@ -222,10 +226,27 @@ def _is_told(result: CheckResult, aside: Aside) -> bool:
 def _locate(evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds) -> Diagnosis | None:
     """For what no known bug explains: find the first step that went wrong."""
     numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
-    if first_wrong_call(evidence) is None or not numeric or not evidence.target.steps:
+    if not numeric or not evidence.target.steps:
         return None
-    found = find_steps(evidence, rounds.record(calls_to_record(evidence)))
-    return located(evidence, found) if found else None
+    signed = step_calls(evidence.key.plan, evidence.target.name)
+    ended = {evidence.answers[call.id].status for call in signed}
+    if first_wrong_call(evidence) is None and AnswerStatus.OK not in ended:
+        return None  # nothing is made that could be looked at
+    calls = calls_to_record(evidence)
+    recorded = rounds.record([*signed, *(call for call in calls if call not in signed)])
+    guessed = _is_guessed(evidence)
+    early = find_steps(evidence, {call.id: recorded[call.id] for call in signed})
+    if early and (known := known_step(evidence, recorded, early, guessed=guessed)):
+        return known
+    found = find_steps(evidence, {call.id: recorded[call.id] for call in calls})
+    return located(evidence, found) if found and first_wrong_call(evidence) else None
+
+
+def _is_guessed(evidence: Evidence) -> bool:
+    """Whether no name tells which layer, or which rows of one, play a part."""
+    call = evidence.first_call
+    bound = evidence.answers[call.id].info.bound
+    return bool(shown_guesses(call, bound)) or any(len(one.roles) > 1 for one in bound)
 
 
 def job_kinds(key: AnswerKey) -> list[Earlier]:

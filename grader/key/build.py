@@ -5,11 +5,8 @@ the grader that reads the key needs neither.
 """
 
 import contextlib
-import sys
-import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -20,7 +17,13 @@ from grader.course.models import Exercise
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
 from grader.key.builders import KeyOrder
 from grader.key.declared import refuse_unexpected, refuse_unknown_names
-from grader.key.reference import Reference, make_answer, reference_imports
+from grader.key.reference import (
+    Reference,
+    arrays_of,
+    make_answer,
+    recorded_steps,
+    reference_imports,
+)
 from grader.key.store import DamagedKey, read_key, read_pairs, write_key, write_pairs
 from grader.records.answers import Answer
 from grader.records.calls import Call
@@ -91,32 +94,7 @@ def _expected(runner: Runner, call: Call, exercise: Exercise, folder: CourseFold
         call = replace(call, repeats=call.repeats * _KEY_REPEATS)
     steps: dict[str, torch.Tensor] = {}
     wanted = exercise.target(call.target).step_names if call.action is Action.FORWARD else []
-    with _recorded(str(folder.solutions), wanted, steps):
+    with recorded_steps(str(folder.solutions), wanted, steps):
         answer = make_answer(runner, call)
-    arrays = {
-        tensor_name(Group.STEP, name): value.contiguous().numpy().copy()
-        for name, value in steps.items()
-    }
+    arrays = {tensor_name(Group.STEP, name): array for name, array in arrays_of(steps).items()}
     return replace(answer, tensors={**answer.tensors, **arrays})
-
-
-@contextlib.contextmanager
-def _recorded(root: str, wanted: Sequence[str], steps: dict[str, torch.Tensor]) -> Iterator[None]:
-    """Keep the named local variables of the solutions' functions as these return."""
-
-    def note(frame: types.FrameType, event: str, _: Any) -> None:
-        code = frame.f_code
-        if event == "return" and code.co_filename.startswith(root) and code.co_name != "__init__":
-            for name in wanted:
-                value = frame.f_locals.get(name)
-                if isinstance(value, torch.Tensor):  # the outermost function returns last
-                    steps[name] = value.detach().clone()
-
-    if not wanted:
-        yield
-        return
-    sys.setprofile(note)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)

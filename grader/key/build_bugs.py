@@ -10,16 +10,16 @@ from grader.checks.judge import check_target
 from grader.compare.arrays import distance
 from grader.compare.evidence import Evidence
 from grader.compare.retry import calls_to_retry
-from grader.compare.signature import sign, value_rows
+from grader.compare.signature import sign, sign_steps, step_calls, value_rows
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target, Tolerance
 from grader.errors import CourseError
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
-from grader.key.reference import Reference, make_answer
+from grader.key.reference import Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import PLAIN, PUBLIC, Call
+from grader.records.calls import PLAIN, PUBLIC, Array, Call
 from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Signature, Suspects
@@ -49,6 +49,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
     known: list[KnownBug] = []
     tried: list[Finding] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
+    steps: dict[str, list[Array]] = {}
     for bug in load_bugs(folder, exercise, source):
         findings = [
             runner.examine(mutant, affected(exercise, bug.target))
@@ -60,6 +61,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
             for name, signature in found.signatures.items():
                 if signature.failing.any():
                     rows.setdefault(name, []).append(((bug.key,), signature))
+                    steps.setdefault(name, []).append(runner.sign_steps(found.mutant, name))
     for target in exercise.targets:
         shown = [b for b in known if b.target == target.name and b.shown_by_values]
         if target.points.bug and not shown and key.plan.split == PUBLIC:
@@ -67,7 +69,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
                 f"{bugs_path(folder, exercise)}: {target.name} gives {target.points.bug:g} points "
                 "for bugs, but has no known bug that values show"
             )
-    suspects = {name: Suspects.gather(some) for name, some in rows.items()}
+    suspects = {name: Suspects.gather(some, steps[name]) for name, some in rows.items()}
     whole = replace(key, book=BugBook(tuple(known)), suspects=suspects)
     return BuiltKey(replace(runner, key=whole), tuple(tried))
 
@@ -207,6 +209,21 @@ class MutantRunner:
         signature = sign(calls, answers, self.key.plan.tensors, [])
         return signature.of_values(range(len(calls)))
 
+    def sign_steps(self, mutant: Mutant, target: str) -> Array:
+        """Return what is kept of a target's named steps."""
+        calls = step_calls(self.key.plan, target)
+        names = self.exercise.target(target).step_names
+        reference = Reference(self.exercise, mutant.source, self.folder)
+        runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=False)
+        runner.announce(calls, ())
+        made = []
+        for call in calls if names else []:
+            steps: dict[str, torch.Tensor] = {}
+            with recorded_steps(str(self.folder.solutions), names, steps):
+                make_answer(runner, call)
+            made.append(arrays_of(steps))
+        return sign_steps(names, made)
+
     def _run(
         self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype, *, audits: bool = True
     ) -> dict[str, Answer]:
@@ -274,7 +291,8 @@ def _prove(
                 _apart(actual, expected, group, tolerance)
                 for tolerance in (tolerances.float32, tolerances.float64)
             ]
-            plain = key.plan.case(bug.target, call.case).group == PLAIN
+            case = key.plan.case(bug.target, call.case)
+            plain = case.group == PLAIN and case.numeric
             shown = min(apart) > 1
             best = max(best, _Farthest(shown and plain, apart[0], apart[1], call.id))
         if min(best.in_float32, best.in_float64) > 1:
@@ -286,7 +304,10 @@ def _prove(
 
 @dataclass(frozen=True, order=True)
 class _Farthest:
-    """The call that shows a bug best: one without an option, where there is one that shows it."""
+    """The call that shows a bug best: an ordinary one, where there is one that shows it.
+
+    One with an option, or of a property, fails for what is told there already.
+    """
 
     plain: bool = False
     in_float32: float = 0.0  # tolerances

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import sys
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,8 +44,9 @@ class Reference:
         self.earlier = frozenset(e.id for e in folder.course.earlier(exercise))
         self.path = folder.solutions / exercise.file
         torch.set_default_dtype(dtype)
-        module = new_module(exercise.stem, str(self.path))
-        error = run_units(module, [(str(self.path), source)], go_on=False)
+        with _put_back(exercise.stem):  # later exercises import the course's own, and no mutant
+            module = new_module(exercise.stem, str(self.path))
+            error = run_units(module, [(str(self.path), source)], go_on=False)
         if error is not None:
             raise CourseError(f"{self.path}: {_where(error, self.path)}")
         self.namespace: dict[str, Any] = module.__dict__
@@ -119,6 +121,19 @@ def _where(error: BaseException, path: Path) -> str:
 
 
 @contextlib.contextmanager
+def _put_back(stem: str) -> Iterator[None]:
+    """Leave what imports of an exercise find as it was."""
+    names = [name for name in sys.modules if name.split(".")[-1] == stem]
+    before = {name: sys.modules.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[-1] == stem]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+@contextlib.contextmanager
 def reference_imports(folder: CourseFolder) -> Iterator[None]:
     """Let solutions import each other's plain names while the context lasts."""
     sources = {
@@ -136,3 +151,32 @@ def reference_imports(folder: CourseFolder) -> Iterator[None]:
         for name in set(sys.modules) - before:
             if name.split(".")[-1] in finder.sources or name == "exercises":
                 del sys.modules[name]
+
+
+@contextlib.contextmanager
+def recorded_steps(
+    root: str, wanted: Sequence[str], steps: dict[str, torch.Tensor]
+) -> Iterator[None]:
+    """Keep the named local variables of the solutions' functions as these return."""
+
+    def note(frame: types.FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "return" and code.co_filename.startswith(root) and code.co_name != "__init__":
+            for name in wanted:
+                value = frame.f_locals.get(name)
+                if isinstance(value, torch.Tensor):  # the outermost function returns last
+                    steps[name] = value.detach().clone()
+
+    if not wanted:
+        yield
+        return
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def arrays_of(tensors: Mapping[str, torch.Tensor]) -> dict[str, Array]:
+    """Return the numbers of some tensors."""
+    return {name: value.contiguous().numpy().copy() for name, value in tensors.items()}

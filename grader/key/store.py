@@ -164,6 +164,8 @@ def pack_suspects(suspects: dict[str, Suspects]) -> bytes:
         for part in ("codes", "values", "failing"):
             # safetensors writes memory as it lies
             tensors[f"{target}/{part}"] = np.ascontiguousarray(getattr(rows, part))
+        if rows.steps is not None:
+            tensors[f"{target}/steps"] = np.ascontiguousarray(rows.steps)
     return bytes(safetensors.numpy.save(tensors, metadata=names))
 
 
@@ -180,6 +182,7 @@ def unpack_suspects(data: bytes) -> dict[str, Suspects]:
             tensors[f"{target}/codes"],
             tensors[f"{target}/values"],
             tensors[f"{target}/failing"],
+            tensors.get(f"{target}/steps"),
         )
         for target, rows in sorted(names.items())  # the format keeps no order of its own
     }

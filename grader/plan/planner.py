@@ -182,8 +182,10 @@ class TargetPlanner:
         layer without its bias has the same values, and loses the points of that case.
         """
         roles = self.describe(self.target, construct, dict(drawn.options), self.plan.tensors)
-        if self.target.kind is not TargetKind.MODULE:
-            return tuple(roles)
+        if self.target.kind is not TargetKind.MODULE:  # its own layers are another target's
+            return tuple(
+                replace(r, optional=not r.part and r.name.endswith(".bias")) for r in roles
+            )
         if drawn.main and not self.biases:
             self.biases |= {role.name for role in roles if role.name.endswith(".bias")}
         zero = self.biases - set(case.values) if drawn.group != BIASES else set()

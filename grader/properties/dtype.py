@@ -2,14 +2,18 @@
 
 from typing import ClassVar, Literal
 
+from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call, sound_calls
-from grader.course.models import Exercise, Target
+from grader.course.models import Exercise, Target, Tolerance
 from grader.properties.base import Kind, outputs_of
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Call
 from grader.records.results import Facts, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action
 
+_ROUNDING = Tolerance(rtol=1e-6, atol=1e-6)  # a dozen steps of float32's 6e-8
 _NEXT_STEP = (
     "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not in "
     "the formula"
@@ -32,7 +36,8 @@ class Dtype(Kind):
         """Right values, in float32."""
         calls = sound_calls(evidence, Action.FORWARD)
         right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
-        return "it computes in float32 where the input is float64" if right else ""
+        in_float32 = right and all(_is_rounded(evidence, call) for call in calls)
+        return "it computes in float32 where the input is float64" if in_float32 else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -44,7 +49,8 @@ class Dtype(Kind):
                 came = (
                     f"it came as {min(dtypes)}"
                     if dtypes - {"float64"}
-                    else "its last digits are wrong, as those of float32 are"
+                    else "its last digits are wrong"
+                    + (", as those of float32 are" if _is_rounded(evidence, call) else "")
                 )
                 return Judgement(
                     Status.FAILED,
@@ -57,3 +63,18 @@ class Dtype(Kind):
             if not outcome.passed and outcome.fault is not Fault.VALUES:
                 return outcome
         return PASSED
+
+
+def _is_rounded(evidence: Evidence, call: Call) -> bool:
+    """Whether outputs are as far from the right ones as rounding in float32 takes them.
+
+    What is farther, though near, comes of another constant, such as an epsilon.
+    """
+    answer = evidence.answers[call.id]
+    if answer.status is not AnswerStatus.OK:
+        return True  # it was judged in float32, on which it insists
+    came = outputs_of(answer)
+    return all(
+        came[name].dtype != expected.dtype or distance(came[name], expected, _ROUNDING) <= 1
+        for name, expected in outputs_of(evidence.key.answers[call.id]).items()
+    )

@@ -10,6 +10,8 @@ from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, needs_parameters
 from grader.records.answers import AnswerStatus
+from grader.records.calls import DrawnCase
+from grader.records.ids import CallId
 from grader.records.results import Status
 from grader.records.text import clean
 from grader.worker.names import Group, of_group
@@ -32,7 +34,12 @@ class Trained(Kind):
 
 
 def judge_trained(evidence: Evidence) -> Judgement:
-    """Whether a gradient reached every registered parameter that the reference trains."""
+    """Whether a gradient reached every registered parameter that the reference trains.
+
+    Once is enough: a mistake elsewhere may be without a gradient on some case.
+    """
+    failures: dict[str, Judgement] = {}
+    cuts: list[tuple[set[str], set[str]]] = []  # names that are there, and those without a gradient
     for call in sound_calls(evidence, Action.GRADIENT):
         answer, expected = evidence.answers[call.id], evidence.key.answers[call.id]
         if call.id in evidence.answers32 and answer.status is AnswerStatus.RAISED:
@@ -45,14 +52,25 @@ def judge_trained(evidence: Evidence) -> Judgement:
             for role, array in of_group(expected.tensors, Group.GRADIENT).items()
             if np.abs(array).max(initial=0.0) < 1e-12
         }
-        for untrained in answer.info.untrained:
-            if not untrained.roles and untrained.name.endswith("bias"):
+        cut = {one.name: one for one in answer.info.untrained}
+        same = CallId(evidence.target.name, call.case, Action.FORWARD)  # lists the parameters
+        cuts.append(({one.name for one in evidence.answers[str(same)].info.names}, {*cut}))
+        for name, untrained in cut.items():
+            if not untrained.roles and name.endswith("bias"):
                 continue  # one too many, which the audit of parameters tells
             if not untrained.roles or not set(untrained.roles) <= idle:
-                return Judgement(
-                    Status.FAILED,
-                    f"no gradient reaches the parameter `{clean(untrained.name, 80)}`",
-                    next_step="check that forward uses it, and that nothing is detached",
-                    case=case,
-                )
+                failures.setdefault(name, _unreached(name, case))
+    own = {name for there, _ in cuts for name in there}  # those of probes are always there
+    for name, failure in failures.items():
+        if all(name in cut for there, cut in cuts if name in there or name not in own):
+            return failure
     return PASSED
+
+
+def _unreached(name: str, case: DrawnCase) -> Judgement:
+    return Judgement(
+        Status.FAILED,
+        f"no gradient reaches the parameter `{clean(name, 80)}`",
+        next_step="check that forward uses it, and that nothing is detached",
+        case=case,
+    )

@@ -62,15 +62,21 @@ class Suspects:
     codes: Array  # (suspects, calls, codes)
     values: Array  # (suspects, calls, 3)
     failing: Array  # (suspects, checks)
+    # (suspects, calls of `step_calls`, named steps, 4): how many numbers a step has, and three
+    # projections of them; NaN where it was never made; None where nobody asked for steps
+    steps: Array | None = None
 
     @staticmethod
-    def gather(rows: Sequence[tuple[tuple[str, ...], Signature]]) -> "Suspects":
+    def gather(
+        rows: Sequence[tuple[tuple[str, ...], Signature]], steps: Sequence[Array] = ()
+    ) -> "Suspects":
         """Stack signatures of one target; there is at least one."""
         return Suspects(
             tuple(names for names, _ in rows),
             np.stack([s.codes for _, s in rows]),
             np.stack([s.values for _, s in rows]),
             np.stack([s.failing for _, s in rows]),
+            np.stack(steps) if steps else None,
         )
 
     @cached_property

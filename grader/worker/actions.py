@@ -1,7 +1,7 @@
 """The actions: what a call does with its target, and what it claims of it."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from grader.worker.attached import LISTED, Loose, count_hidden, loose_things, na
 from grader.worker.binding import own_items
 from grader.worker.claims import CallClaim, type_name
 from grader.worker.loading import WorkerError
-from grader.worker.names import Group, seen_name, tensor_name
+from grader.worker.names import Group, held_name, seen_name, tensor_name
 from grader.worker.protocol import Action, Cause, LooseClaim, ShapeClaim, Training, WorkerCall
 from grader.worker.record import Recorder
 from grader.worker.targets import Ready, Targets
@@ -33,6 +33,7 @@ class Workbench:
 
     targets: Targets
     audits: bool = True  # whether anything is claimed of registered parameters
+    labels: Collection[str] = ()  # the submission's own files, whose variables may be looked at
     forbidden: Mapping[str, Any] = field(default_factory=dict)  # what may not be used, by name
     last: tuple[WorkerCall, Ready] | None = None  # the last forward call, and what it called
 
@@ -242,10 +243,13 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         torch.no_grad(),
         sdpa_kernel(SDPBackend.MATH),
         recorder,
+        recorder.watching(bench.labels),
     ):
         ready.function(*inputs)
     for number, (operation, value) in enumerate(recorder.made):
         claim.add(seen_name(number, operation), value)
+    for number, (variable, value) in enumerate(recorder.held):
+        claim.add(held_name(number, variable), value)
 
 
 def _as_list(returned: Any, count: int) -> list[Any]:

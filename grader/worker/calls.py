@@ -1,6 +1,6 @@
 """Makes calls of targets, one after the other, each as if it were the first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -27,12 +27,13 @@ class Runner:
         *,
         shared: Recipes | None = None,
         audits: bool = True,
+        labels: Collection[str] = (),
     ) -> None:
         """Take the tensors that calls name; see Targets and Workbench for the rest."""
         self.targets = Targets(namespace, tensors, shared=shared)
         self.dtype = dtype
         self.answer_bytes = answer_bytes
-        self._bench = Workbench(self.targets, audits)
+        self._bench = Workbench(self.targets, audits, labels)
 
     def announce(self, calls: Sequence[WorkerCall], forbidden: Sequence[str]) -> None:
         """Tell the calls to come, from which parameter layouts are learnt, and forbidden names."""

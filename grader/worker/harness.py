@@ -59,7 +59,9 @@ class Session:
         self.error = run_units(module, job.units, go_on=job.notebook)
         self.namespace = module.__dict__
         self.tensors = {name: _cast(value, self.dtype) for name, value in tensors.items()}
-        self.runner = Runner(self.namespace, self.tensors, self.dtype, job.answer_bytes)
+        self.runner = Runner(
+            self.namespace, self.tensors, self.dtype, job.answer_bytes, labels=self.labels
+        )
         self.runner.announce(calls, job.forbids)
 
     def add_tensors(self, tensors: Tensors) -> None:

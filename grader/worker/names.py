@@ -22,6 +22,7 @@ class Group(StrEnum):
     BEFORE = "before"  # the output before training
     AFTER = "after"
     SEEN = "seen"  # what a recorded run made, by its number and the operation
+    HELD = "held"  # what a variable of a recorded run held, by a number and the variable's name
     STEP = "step"  # of the reference, by the step's name
 
 
@@ -42,6 +43,11 @@ def seen_name(number: int, operation: str) -> str:
     return tensor_name(Group.SEEN, f"{number:03}/{operation}")
 
 
+def held_name(number: int, variable: str) -> str:
+    """Return the name of a tensor that a variable held in a recorded run."""
+    return tensor_name(Group.HELD, f"{number:03}/{variable}")
+
+
 def group_of(tensor: str) -> Group:
     """Return the group that a tensor's name tells; raises ValueError."""
     return Group(tensor.partition("/")[0])
@@ -55,6 +61,11 @@ def name_of(tensor: str) -> str:
 def operation_of(seen: str) -> str:
     """Return which operation made a tensor of a recorded run, from its name in the group."""
     return seen.partition("/")[2]
+
+
+def variable_of(held: str) -> str:
+    """Return which variable held a tensor of a recorded run, from its name in the group."""
+    return held.partition("/")[2]
 
 
 def of_group(tensors: Mapping[str, _Tensor], group: Group) -> dict[str, _Tensor]:

@@ -93,6 +93,36 @@ def test_bugs_that_hide_each_other_are_known(stand: OpenStand) -> None:
     assert truth.calls == set()
 
 
+def test_mistakes_that_hide_each_other_both_act(stand: OpenStand) -> None:
+    bench = stand("exercise2")
+    names = ("QKVProjection/values-from-keys", "AttentionHead/keys-as-values")
+    made = _plain(bench.material, *(_plant(bench.material, "bugs", name) for name in names))
+    truth = bench.oracle.truth(made, "AttentionHead")
+    assert truth.acting == {"values-from-keys", "keys-as-values"}
+
+
+def test_an_order_that_no_name_tells_is_no_mistake(stand: OpenStand) -> None:
+    bench = stand("exercise2")
+    plant = _plant(bench.material, "bugs", "QKVProjection/wrong-return-order")
+    unnamed = bench.oracle.truth(_plain(bench.material, plant, names="nothing"), plant.target)
+    assert unnamed.acting == set()
+    assert unnamed.right
+    named = bench.oracle.truth(_plain(bench.material, plant, names="letters"), plant.target)
+    assert named.acting == {plant.id}
+
+
+def test_what_one_exercise_is_composed_of_touches_no_other(stand: OpenStand) -> None:
+    """Exercise 3 imports exercise 1: the course's own, and no composition of it."""
+    first, later = stand("exercise1"), stand("exercise3")
+    plant = _plant(first.material, "bugs", "scaled_dot_product_attention/keys-as-values")
+    first.oracle.truth(_plain(first.material, plant), plant.target)
+    made = _plain(later.material, heads="by-exercise-1")
+    runs = later.oracle.own_runs(made, "MultiHeadSelfAttention")
+    plain = later.oracle.own_runs(_plain(later.material), "MultiHeadSelfAttention")
+    pairs = [(one, other) for (_, one), (_, other) in zip(runs, plain, strict=True)]
+    assert all(one.agrees(other, CLOSE) for one, other in pairs)
+
+
 # ---- drawing ------------------------------------------------------------------------------------
 
 
@@ -101,6 +131,13 @@ def test_a_seed_draws_the_same_distinct_compositions(stand: OpenStand) -> None:
     texts = [[material.text(made) for made in draw_compositions(material, 3, 12)] for _ in "ab"]
     assert texts[0] == texts[1]
     assert len(set(texts[0])) == 12
+
+
+def test_the_same_plants_are_drawn_once(stand: OpenStand) -> None:
+    """Rates would else be those of the few that Hypothesis varies."""
+    made = draw_compositions(stand("exercise4").material, 3, 60)
+    plants = [frozenset(one.plants) for one in made if len(one.plants) > 1]
+    assert len(plants) == len(set(plants))
 
 
 def test_what_fails_is_made_smaller(stand: OpenStand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +268,25 @@ def test_sentences_that_are_not_so_are_faults(
     checks = (replace(first, message=message, status=Status.FAILED), *rest)
     false = replace(report, result=replace(report.result, checks=checks))
     assert kind in _kinds(oracle, made, false)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["it computes in float32 where the input is float64", "`lin`, used as `expand`, has no bias"],
+)
+def test_a_deviation_that_was_not_planted_is_a_fault(
+    reported: Callable[..., Any], said: str
+) -> None:
+    oracle, made, report = reported("exercise4", "bugs FeedForward/activation-missing")
+    false = _with(report, deviations=(said,))
+    assert "a deviation that is not so" in _kinds(oracle, made, false)
+
+
+def test_a_name_that_no_value_shows_needs_to_be_planted(reported: Callable[..., Any]) -> None:
+    oracle, made, report = reported("exercise4", "deviations FeedForward/dropout-by-default")
+    assert _kinds(oracle, made, report) == set()
+    false = _with(report, bugs=("dropout-of-rows",))
+    assert "a name that is not so" in _kinds(oracle, made, false)
 
 
 def test_equals_is_a_fault_where_a_case_has_no_output(reported: Callable[..., Any]) -> None:

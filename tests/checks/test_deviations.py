@@ -73,3 +73,58 @@ def test_zeros_earn_less_than_a_sixth(grade_text: GradeText) -> None:
     )
     checks = [c for c in result.checks if c.target == "MultiHeadSelfAttention"]
     assert sum(c.score for c in checks) <= 0.15 * sum(c.max_score for c in checks)
+
+
+def test_an_option_that_is_refused_costs_its_group_and_hides_no_mistake(
+    grade_text: GradeText,
+) -> None:
+    refusal = "        self.num_heads = num_heads\n"
+    check = "        assert head_dim in (None, embed_dim // num_heads)\n"
+    result, found = graded(grade_text, (refusal, check + refusal), KEYS)
+    assert found.bugs == ("keys-from-queries",)
+    (told,) = found.deviations
+    assert told.startswith("with head_dim=")
+    assert "raised AssertionError at exercise3_multi_head.py" in told
+    assert {c.id.name for c in result.checks if c.told and c.kind != "bug"} == {"head_dim"}
+
+
+def test_a_missing_bias_costs_no_case_that_needs_the_bias(grade_text: GradeText) -> None:
+    """One of the cases with an activation is drawn with biases that are not zero."""
+    line = "self.expand = nn.Linear(embed_dim, size)"
+    text = edited(solution("exercise4_feed_forward.py"), (line, line[:-1] + ", bias=False)"))
+    result = grade_text({"exercise4": text})
+    lost = [c.id.in_target for c in result.checks if c.score < c.max_score and c.kind != "bug"]
+    assert lost == [
+        "shape/own-biases",
+        "numeric/own-biases",
+        "gradient/own-biases",
+        "property/registered",
+    ]
+
+
+def test_another_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise5_encoder_layer.py"),
+        *(
+            (f"self.{n} = nn.LayerNorm(embed_dim)", f"self.{n} = nn.LayerNorm(embed_dim, eps=1e-8)")
+            for n in ("norm1", "norm2")
+        ),
+        ("self.norm_first = norm_first", "self.norm_first = False"),
+    )
+    result = grade_text({"exercise5": text})
+    (found,) = result.diagnoses
+    assert found.deviations == (
+        "`norm_first` is not used: with norm_first=True all is as without it",
+    )
+
+
+def test_a_classifier_without_its_last_bias_is_built_of_correct_parts(
+    grade_text: GradeText,
+) -> None:
+    line = "self.to_logits = nn.Linear(embed_dim, num_classes)"
+    text = edited(solution("exercise7"), (line, line[:-1] + ", bias=False)"))
+    own = {f"exercise{number}": solution(f"exercise{number}") for number in range(1, 7)}
+    result = grade_text({"exercise7": text, **own})
+    lost = [c.id for c in result.checks if c.score < c.max_score and c.target == "build_classifier"]
+    assert [check.in_target for check in lost] == ["property/registered"]
+    assert not any("cannot be built" in note for note in result.notes)

@@ -197,3 +197,41 @@ def test_signature_keeps_nothing_for_sizes_that_no_reference_has() -> None:
     made = signature.sign([call], {call.id: answer}, {}, [])
     assert made.values.any()
     assert signature.directions.cache_info().currsize == before
+
+
+def test_no_value_is_claimed_of_a_tuple(grade_text: Callable[..., Any]) -> None:
+    """What is in it is not looked at, so nothing is said of it."""
+    wrong = ("return output", "return output, weights.transpose(1, 2)")
+    text = _changed(
+        "exercise1_attention.py", ("output = weights @ value", "output = weights @ key")
+    )
+    source = text["exercise1"]
+    start = source.rindex(wrong[0])
+    text = {"exercise1": source[:start] + wrong[1] + source[start + len(wrong[0]) :]}
+    found = {d.target: d for d in grade_text(text).diagnoses}
+    if "scaled_dot_product_attention" in found:
+        assert "equals" not in found["scaled_dot_product_attention"].evidence
+
+
+def test_values_that_are_right_in_float32_name_no_bug_that_spares_them(
+    grade_text: Callable[..., Any],
+) -> None:
+    attend = "output = scaled_dot_product_attention(queries, keys, values)"
+    single = "queries, keys, values = (y.float() for y in (queries, keys, values))"
+    lines = f"{single}\n        {attend}.to(x)"
+    result = grade_text(_changed("exercise2_qkv_projection.py", (attend, lines)))
+    (found,) = (d for d in result.diagnoses if d.target == "AttentionHead")
+    assert set(found.bugs) <= {"dtype-hard-coded"}
+    assert found.evidence == "Right values."
+
+
+def test_a_parameter_that_some_case_trains_is_not_called_untrained(
+    grade_text: Callable[..., Any],
+) -> None:
+    """At one position a difference from the mean is zero, and so is its gradient."""
+    queries = (
+        "queries = self.to_queries(x)",
+        "x = x - x.mean(dim=1, keepdim=True)\n        queries = self.to_queries(x)",
+    )
+    result = grade_text(_changed("exercise2_qkv_projection.py", queries))
+    assert not any("no gradient reaches" in check.message for check in result.checks)

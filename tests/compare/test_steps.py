@@ -1,12 +1,14 @@
 """Steps: what is claimed of them, and where nothing is."""
 
+import numpy as np
 import pytest
 from support import GradeText, edited, solution
 
-from grader.compare.steps import StepsFound
+from grader.compare.steps import StepsFound, occurs
 from grader.records.results import State
 
 SOURCE = solution("exercise3_multi_head.py")
+MIXED = "weights = torch.softmax(scores, dim=1).cumsum(dim=2) / 2"  # two mistakes more
 
 
 def test_the_step_before_an_open_one_is_not_called_complete() -> None:
@@ -14,6 +16,7 @@ def test_the_step_before_an_open_one_is_not_called_complete() -> None:
     assert StepsFound({"a": right, "b": wrong, "c": State.OPEN}).complete
     assert not StepsFound({"a": right, "b": State.OPEN, "c": wrong}).complete
     assert StepsFound({"a": right, "b": State.OPEN, "c": wrong}).sentence == "a ✓ c ✗"
+    assert not StepsFound({"a": wrong}).complete  # nothing is before it
 
 
 def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText) -> None:
@@ -35,3 +38,37 @@ def test_what_is_returned_is_the_last_step(grade_text: GradeText, output: str) -
     result = grade_text({"exercise3": text})
     (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
     assert found.evidence.endswith("merged ✓ output ✗.")
+
+
+def test_a_variable_that_lost_a_steps_values_is_not_called_right(grade_text: GradeText) -> None:
+    """The right scores are made on the way; what the variable holds in the end is not them."""
+    text = edited(
+        solution("exercise1_attention.py"),
+        ("scores = x @ x.transpose(1, 2)  #", "scores = x @ x.transpose(1, 2) / 1.5  #"),
+    )
+    result = grade_text({"exercise1": text})
+    told = [d.evidence for d in result.diagnoses if d.target == "self_attention"]
+    assert not any("scores ✓" in one for one in told)
+
+
+def test_columns_in_place_of_rows_are_not_the_steps_values() -> None:
+    square = np.arange(18.0).reshape(2, 3, 3)
+    assert not occurs(square, [square.transpose(0, 2, 1)])
+    assert occurs(square, [square.transpose(0, 2, 1)], turned=True)
+    assert occurs(square, [square.transpose(1, 0, 2)])  # the samples stand elsewhere
+
+
+def test_the_first_of_three_mistakes_is_named_at_its_step(grade_text: GradeText) -> None:
+    scores = "scores = x @ x.transpose(1, 2)"
+    text = edited(
+        solution("exercise1_attention.py"),
+        (f"{scores}  #", f"{scores} / math.sqrt(x.size(2))  #"),
+        ("weights = torch.softmax(scores, dim=-1)  # (b, t, t)", MIXED),
+    )
+    result = grade_text({"exercise1": text})
+    (found,) = (d for d in result.diagnoses if d.target == "self_attention")
+    assert (found.bugs, found.step) == (("self-attention-scaled",), "scores")
+    assert found.evidence == (
+        "No known mistake explains all. Step by step: scores ✗. "
+        "Your `scores` is what comes out when bare self-attention divides its scores."
+    )

@@ -143,6 +143,27 @@ def test_compose_refuses_overlapping_places(folder: CourseFolder) -> None:
     assert both not in (source, first.source)
 
 
+def test_two_mistakes_of_one_line_are_composed_where_they_do_not_meet(
+    folder: CourseFolder,
+) -> None:
+    """What both leave as it is belongs to neither edit; a line that one adds stands behind."""
+    exercise = folder.course.exercise("exercise1")
+    source = read_solution(folder.solutions / exercise.file)
+    mutants = {
+        bug.key: mutants_of(folder, exercise, bug, source)[0]
+        for bug in load_bugs(folder, exercise, source)
+    }
+    scaled, causal, scrambled = (
+        mutants[f"self_attention/{name}"]
+        for name in ("self-attention-scaled", "causal-mask", "reshaped-not-transposed")
+    )
+    both = compose(scaled, causal, source)
+    assert both is not None
+    assert "scores = x @ x.transpose(1, 2) / math.sqrt(x.size(2))\n    future" in both
+    assert compose(causal, scrambled, source) is not None
+    assert compose(scaled, scaled, source) is None
+
+
 def test_catalogue_holds_the_mistakes_that_it_promises(folder: CourseFolder) -> None:
     counts = {
         e.id: len(load_bugs(folder, e, read_solution(folder.solutions / e.file)))

@@ -1,6 +1,7 @@
 """Grades compositions as anybody's submission, and judges the reports; for a process of its own."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from grader.audit.compose.draw import compositions
-from grader.audit.compose.material import Composition, Material, load_material
+from grader.audit.compose.material import Composition, Material, Plant, load_material
 from grader.audit.compose.oracle import Oracle
 from grader.audit.compose.records import Found, Judged
 from grader.audit.compose.verdict import Report, judge_report
@@ -29,6 +30,7 @@ from grader.student.hints import next_hint
 
 _PATIENCE = 20  # draws for each distinct composition
 _SHRINKS = 80  # compositions that are graded to make one smaller
+_ALIKE = 4  # compositions with the same plant, or with none; of the same plants there is one
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,18 @@ class _FoundOne(Exception):
 
 
 def draw_compositions(material: Material, number: int, count: int) -> list[Composition]:
-    """Return `count` compositions by a seed, no two of one text; fewer where there are no more."""
+    """Return `count` compositions by a seed, no two of one text; fewer where there are no more.
+
+    Hypothesis likes to draw what is like the last: rates would be those of a few sets of plants.
+    """
     texts: dict[str, Composition] = {}
+    sets: Counter[frozenset[Plant]] = Counter()
 
     def note(made: Composition) -> None:
-        texts.setdefault(material.text(made), made)
+        text, plants = material.text(made), frozenset(made.plants)
+        if text not in texts and sets[plants] < (1 if len(plants) > 1 else _ALIKE):
+            texts[text] = made
+            sets[plants] += 1
         if len(texts) == count:
             raise _FoundOne
 

@@ -39,6 +39,9 @@ class Option(_Record):
     loses: list[str] = Field(
         default=[], description="checks that this style fails though its values are right"
     )
+    guessed: list[str] = Field(
+        default=[], description="layers of the reference that nothing in this style tells apart"
+    )
     kept: bool = Field(
         default=False, description="decides what mistakes come to: kept where they are weighed"
     )
@@ -130,6 +133,10 @@ class Material:
         """Return the options and changes of a composition, in the order in which they apply."""
         chosen = [self.styles[style][option] for style, option in composition.styles]
         return [*chosen, *(self.change(plant) for plant in composition.plants)]
+
+    def guessed(self, composition: Composition) -> list[str]:
+        """Return the layers of the reference that no name tells apart."""
+        return list(dict.fromkeys(g for o in self.options(composition) for g in o.guessed))
 
     def plain(self, composition: Composition) -> Composition:
         """Return the composition in plain style, but where a style decides what its bugs do."""

@@ -4,8 +4,9 @@ Nothing of the grader's checks or diagnosis is asked, and of its binding no more
 the reference's own names need. What a mistake comes to is weighed in plain style, by taking it out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from itertools import permutations, product
 
@@ -17,6 +18,7 @@ from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import CourseError
+from grader.grading.arrangements import Arrangement
 from grader.key.reference import Reference, make_answer
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
@@ -31,7 +33,16 @@ _CLOSE32 = 1e-4
 _FLOAT32 = "float32"  # the kind of deviations that leave no more precision than that
 _ACTIONS = (Action.FORWARD, Action.GRADIENT, Action.REUSE, Action.TRAIN)
 _AXES = 4  # more axes than this are not reordered
+_USUAL = Arrangement({})
 Answers = Mapping[str, Answer]  # by call
+
+
+class Scope(StrEnum):
+    """On which cases a report says that values are those of known bugs."""
+
+    EVERY = "every case"
+    ENDED = "where an output came"
+    WRONG = "where an output came that is wrong"
 
 
 @dataclass(frozen=True)
@@ -40,18 +51,20 @@ class Truth:
 
     target: str
     acting: frozenset[str]  # planted bugs that change something, by id
+    own: bool  # whether one of them is in its own code, and not only in what it uses
     names: frozenset[str]  # ids that a report may give: acting ones, or what a deviation is called
     deviations: tuple[Plant, ...]
     planted: frozenset[str]  # targets of the file in which something is planted
     calls: frozenset[str]  # other targets that its code names
     right: bool  # on the main cases, with the reference's parameters
-    steps: Mapping[str, bool]  # whether a step's values came up, for those that can be told
+    # whether a step's values came up, for those that can be told; by the ways to take its layers
+    steps: Sequence[Mapping[str, bool]]
     reached: frozenset[str]  # parameters that a gradient reaches on some main case
 
-    @property
-    def wrong_steps(self) -> frozenset[str]:
-        """The steps whose values never came up."""
-        return frozenset(name for name, right in self.steps.items() if not right)
+    def wrong_among(self, names: Collection[str]) -> list[str]:
+        """Return those of some steps whose values did not come up, in the way that has fewest."""
+        wrong = [[n for n in names if not steps.get(n, True)] for steps in self.steps]
+        return min(wrong, key=len)
 
 
 @dataclass
@@ -64,34 +77,37 @@ class Oracle:
     material: Material
     solution: str
     recipes: Recipes = field(default_factory=dict)
-    seen: dict[tuple[str, str], Answers] = field(default_factory=dict)  # by text and target
+    seen: dict[tuple[object, ...], Answers] = field(default_factory=dict)
 
     def truth(self, made: Composition, target: str) -> Truth:
         """Weigh the plants of a composition on one target."""
         own = self.exercise.target(target)
-        bare = self._bare(made)
-        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target)]
+        acting = self._acting(made, target)
         near = tuple(p for p in made.of("deviations") if p.target in (target, *own.uses))
         changes = [self.material.change(plant) for plant in near]
-        runs = self.own_runs(made, target, main=True)
+        ways = [self.own_runs(made, target, main=True, way=way) for way in self._ways(made, target)]
         coarse = any(change.kind == _FLOAT32 for change in changes)
         close = _CLOSE32 if coarse else _CLOSE
         return Truth(
             target=target,
             acting=frozenset(p.id for p in acting),
+            own=any(plant.target == target for plant in acting),
             names=frozenset({*(p.id for p in acting), *(n for c in changes for n in c.names)}),
             deviations=near,
             planted=frozenset(p.target for p in made.plants),
             calls=frozenset(n for n in own.uses if n in self._code(made, target)),
-            right=all(first.agrees(second, close) for first, second in runs),
-            steps=_steps(own.step_names, runs, close),
-            reached=frozenset(name for _, run in runs for name in run.reached),
+            right=any(all(first.agrees(two, close) for first, two in runs) for runs in ways),
+            steps=[_steps(own.step_names, runs, close) for runs in ways],
+            reached=frozenset(name for _, run in ways[0] for name in run.reached),
         )
 
     def own_runs(
-        self, made: Composition, target: str, *, main: bool = False
+        self, made: Composition, target: str, *, main: bool = False, way: Arrangement = _USUAL
     ) -> list[tuple[OwnRun, OwnRun]]:
-        """Return runs of the reference and of the program on all cases, or the main ones."""
+        """Return runs of the reference and of the program on all cases, or the main ones.
+
+        `way` exchanges the parameters that the program gets.
+        """
         due = {
             str(CallId(target, case.id, Action.FORWARD))
             for case in self.key.plan.numeric_cases(target)
@@ -104,27 +120,44 @@ class Oracle:
         programs = [(Reference(self.exercise, text, self.folder), load) for text, load in texts]
         names = self.exercise.target(target).step_names
         tensors = self.key.plan.tensors
-        runs = [
-            [run_program(program, call, names, tensors, load) for program, load in programs]
+        (reference, _), (program, load) = programs
+        return [
+            (
+                run_program(reference, call, names, tensors, ""),
+                run_program(program, _exchanged(call, way), names, tensors, load),
+            )
             for call in calls
         ]
-        return [(first, second) for first, second in runs]
 
     def equals(
-        self, made: Composition, target: str, names: Sequence[str], *, partly: bool = False
+        self,
+        made: Composition,
+        target: str,
+        names: Sequence[str],
+        scope: Scope = Scope.EVERY,
+        without: Collection[str] = (),
     ) -> bool:
         """Whether the values under a composition's bugs are those under the known bugs `names`.
 
-        With `partly` only those cases count in which they differ from the reference's.
+        The groups of cases in `without` do not count. Bugs that no value shows equal nothing.
         """
-        mine = self._values(self.material.text(self._bare(made)), target)
-        if partly:
-            right = self._values(self.solution, target)
-            mine = {call: a for call, a in mine.items() if not _same_values(a, right[call])}
-        for text in self._known(names, target):
-            theirs = self._values(text, target)
-            if mine and all(_same_values(answer, theirs[call]) for call, answer in mine.items()):
-                return True
+        out = {
+            str(CallId(target, case.id, Action.FORWARD))
+            for case in self.key.plan.numeric_cases(target)
+            if case.group in without
+        }
+        text, right = self.material.text(self._bare(made)), self._values(self.solution, target)
+        texts = [self._values(theirs, target) for theirs in self._known(names, target)]
+        known = [t for t in texts if any(not _same_values(t[c], a) for c, a in right.items())]
+        for way in self._ways(made, target):
+            mine = {c: a for c, a in self._values(text, target, way).items() if c not in out}
+            if scope is not Scope.EVERY:
+                mine = {c: a for c, a in mine.items() if a.status is AnswerStatus.OK}
+            if scope is Scope.WRONG:
+                mine = {c: a for c, a in mine.items() if not _same_values(a, right[c])}
+            for theirs in known:
+                if mine and all(_same_values(a, theirs[call]) for call, a in mine.items()):
+                    return True
         return False
 
     def stands_for(self, made: Composition, target: str, name: str) -> frozenset[str]:
@@ -144,11 +177,38 @@ class Oracle:
         """The bugs of a composition alone, in plain style."""
         return self.material.plain(Composition(made.styles, made.of("bugs")))
 
-    def _alike(self, one: Composition, other: Composition, target: str) -> bool:
-        """Whether two compositions answer alike on all calls of a target."""
-        texts = self.material.text(one), self.material.text(other)
-        first, second = (self._answers(text, target) for text in texts)
-        return all(_same_answer(first[call], second[call]) for call in first)
+    def _acting(self, made: Composition, target: str) -> list[Plant]:
+        """The bugs that change something where they are; of those that hide each other, all."""
+        bare = self._bare(made)
+        ways = self._ways(made, target)
+        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
+        nothing = bare.without(*bare.plants)
+        if acting or self._alike(bare, nothing, target, ways):
+            return acting
+        alone = [(p, bare.without(*(o for o in bare.plants if o != p))) for p in bare.plants]
+        return [p for p, one in alone if not self._alike(one, nothing, target, ways)]
+
+    def _alike(
+        self, one: Composition, other: Composition, target: str, ways: Sequence[Arrangement]
+    ) -> bool:
+        """Whether a composition answers as another does, in some way to take its layers."""
+        second = self._answers(self.material.text(other), target)
+        text = self.material.text(one)
+        return any(
+            all(_same_answer(answer, second[call]) for call, answer in first.items())
+            for first in (self._answers(text, target, way) for way in ways)
+        )
+
+    def _ways(self, made: Composition, target: str) -> list[Arrangement]:
+        """Every order of the layers that no name tells apart, the usual one first."""
+        guessed = self.material.guessed(made)
+        call = next(iter(self.key.plan.of_target(target)))
+        stems = dict.fromkeys(role.name.rpartition(".")[0] for role in call.roles)
+        alike = [stem for stem in stems if stem.rpartition(".")[2] in guessed]
+        return [
+            Arrangement({one: two for one, two in zip(alike, order, strict=True) if one != two})
+            for order in permutations(alike)
+        ]
 
     def _known(self, names: Sequence[str], target: str) -> Iterator[str]:
         """The reference with one or two known bugs, in all their variants."""
@@ -169,22 +229,27 @@ class Oracle:
         bugs = load_bugs(*place, self.solution)
         return [mutant for bug in bugs for mutant in mutants_of(*place, bug, self.solution)]
 
-    def _values(self, text: str, target: str) -> Answers:
+    def _values(self, text: str, target: str, way: Arrangement = _USUAL) -> Answers:
         """A text's answers to the calls whose outputs are compared."""
         cases = self.key.plan.numeric_cases(target)
         numeric = {str(CallId(target, case.id, Action.FORWARD)) for case in cases}
-        return {c: a for c, a in self._answers(text, target).items() if c in numeric}
+        return {c: a for c, a in self._answers(text, target, way).items() if c in numeric}
 
-    def _answers(self, text: str, target: str) -> Answers:
-        """Run a text, whose layers have the reference's names, on a target's calls."""
-        if (text, target) not in self.seen:
+    def _answers(self, text: str, target: str, way: Arrangement = _USUAL) -> Answers:
+        """Run a text, whose layers have the reference's names, on a target's calls.
+
+        `way` exchanges their parameters; gradients come back under the names that were meant.
+        """
+        asked = (text, target, tuple(way.layers.items()))
+        if asked not in self.seen:
             calls = [c for c in self.key.plan.of_target(target) if c.action in _ACTIONS]
             try:
-                self.seen[text, target] = self._run(text, calls)
+                found = self._run(text, [_exchanged(call, way) for call in calls])
+                self.seen[asked] = {c.id: way.restored(c, found[c.id]) for c in calls}
             except CourseError as error:
                 ended = Answer(AnswerStatus.MISSING, reason=str(error))
-                self.seen[text, target] = {call.id: ended for call in calls}
-        return self.seen[text, target]
+                self.seen[asked] = {call.id: ended for call in calls}
+        return self.seen[asked]
 
     def _run(self, text: str, calls: Sequence[Call]) -> dict[str, Answer]:
         reference = Reference(self.exercise, text, self.folder)
@@ -198,20 +263,30 @@ class Oracle:
         return next((part for part in parts if part.startswith(f"{target}(")), "")
 
 
+def _exchanged(call: Call, way: Arrangement) -> Call:
+    """Return a call whose parameters are those of other layers."""
+    keys = call.parameters
+    meant = {}
+    for role in keys:
+        stem, _, last = role.rpartition(".")
+        meant[role] = f"{way.layers.get(stem, stem)}.{last}" if stem else role
+    parameters = {role: keys.get(other, keys[role]) for role, other in meant.items()}
+    return replace(call, parameters=parameters)
+
+
 # ---- comparing ----------------------------------------------------------------------------------
 
 
 def _steps(
     names: Sequence[str], runs: Sequence[tuple[OwnRun, OwnRun]], close: float
 ) -> dict[str, bool]:
-    """Which steps' values came up in every case, of those that the program names."""
+    """Which variables end up with a step's values in every case, of those that are so called."""
     found: dict[str, bool] = {}
     for name in names:
         told = [
-            any(_in_some_order(tensor, reference.steps[name], close) for tensor in tensors)
+            _in_some_order(program.steps[name], reference.steps[name], close)
             for reference, program in runs
             if name in reference.steps and name in program.steps
-            for tensors in [(program.steps[name], *program.made)]
             if program.steps[name].size == reference.steps[name].size
         ]
         if told:
@@ -239,6 +314,7 @@ def _same_answer(one: Answer, other: Answer) -> bool:
             answer.info.registered,
             [part.type for part in answer.info.parts],
             [what for _, what in answer.info.loose],
+            [one.name for one in answer.info.untrained],
         )
         for answer in (one, other)
     ]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.key.reference import Reference
 from grader.records.calls import Array, Call
@@ -30,7 +29,6 @@ class OwnRun:
 
     outputs: tuple[Array, ...] = ()
     steps: Mapping[str, Array] = field(default_factory=dict)  # local variables, by name
-    made: tuple[Array, ...] = ()  # every tensor that is no input in another order
     reached: frozenset[str] = frozenset()  # parameters with a gradient that is not zero
     error: str = ""  # what it raised
 
@@ -52,7 +50,6 @@ def run_program(
     runner = program.runner(tensors)
     torch.set_default_dtype(program.dtype)
     kept: dict[str, Tensor] = {}
-    record = _Record()
     targets = runner.targets
     try:
         given = {role.name: targets.tensors[call.parameters[role.name]] for role in call.roles}
@@ -61,17 +58,14 @@ def run_program(
         for value in inputs:
             if isinstance(value, Tensor) and value.is_floating_point():
                 value.requires_grad_()
-        with _recorded(str(program.path), steps, kept), record:
+        with _recorded(str(program.path), steps, kept):
             returned = function(*inputs)
         outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
         outputs = [output for output in outputs if isinstance(output, Tensor)]
         reached = _reached(module, outputs)
     except Exception as error:  # noqa: BLE001 - whatever a planted mistake raises
         return OwnRun(steps=_arrays(kept), error=f"{type(error).__name__}: {error}")
-    before = [_array(value) for value in inputs if isinstance(value, Tensor)]
-    made = [_array(tensor) for tensor in record.made]
-    new = tuple(array for array in made if not _is_one_of(array, before))
-    return OwnRun(tuple(map(_array, outputs)), _arrays(kept), new, reached)
+    return OwnRun(tuple(map(_array, outputs)), _arrays(kept), reached)
 
 
 def _build(
@@ -145,21 +139,6 @@ class _Loader:
         return next(iter(found), None)
 
 
-class _Record(TorchDispatchMode):
-    """Keeps every tensor of real numbers that an operation makes."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.made: list[Tensor] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run one operation and keep what it returns."""
-        out = func(*args, **(kwargs or {}))
-        if isinstance(out, Tensor) and out.is_floating_point():
-            self.made.append(out.detach().clone())
-        return out
-
-
 @contextmanager
 def _recorded(path: str, names: Sequence[str], kept: dict[str, Tensor]) -> Iterator[None]:
     """Keep named local variables of a file's functions as these return."""
@@ -190,14 +169,6 @@ def _reached(module: nn.Module | None, outputs: Sequence[Tensor]) -> frozenset[s
         name
         for name, p in module.named_parameters()
         if p.grad is not None and p.grad.abs().max() > _LEAST
-    )
-
-
-def _is_one_of(one: Array, others: Sequence[Array]) -> bool:
-    """Whether an array holds the numbers of another, in whatever order."""
-    return any(
-        one.size == other.size and np.array_equal(np.sort(one, None), np.sort(other, None))
-        for other in others
     )
 
 

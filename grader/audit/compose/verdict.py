@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import combinations
 
 from grader.audit.compose.material import Composition
-from grader.audit.compose.oracle import Oracle, Truth
+from grader.audit.compose.oracle import Oracle, Scope, Truth
 from grader.course.models import Target
 from grader.grading.trace import Trace
-from grader.records.results import CheckResult, Diagnosis, ExerciseResult, State, Status
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, State, Status
 from grader.student.hints import Advice
 
 _MOST_IDLE = 0.15  # of a target's points, for code that does not do the work
@@ -17,8 +18,22 @@ _LEAST_RIGHT = 0.7  # of a target's points, for values that are right where no o
 _USES = re.compile(r"`(\w+)` uses `(\w+)`, which is not right yet")
 _NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
 _STEP = re.compile(r"(\w+) ([✓✗])")
-_EQUALS = "our output equals"
+_EQUALS = "Your output equals"
 _PARTLY = "Where your output is wrong"
+_ENDED = "here your code gives an output"
+# what a deviation's sentence says, and the kinds of those of which it is so
+_TOLD = (
+    ("computes in float32", ("float32",)),
+    ("dropout acts although", ("dropout",)),
+    ("have? no bias|has no bias", ("bias-missing",)),
+    ("^biases ", ("biases-always",)),
+    ("is not used", ("option-unheard",)),
+    ("is no argument of", ("option-refused",)),
+    (" raised ", ("option-refused",)),
+    (" in place of ", ("wrong-exception", "refusal-missing")),
+    (" goes unnoticed", ("refusal-missing",)),
+)
+_BY_BUGS = (" raised ", " in place of ", " goes unnoticed", "is not used")  # may come of a bug
 _UP_TO_THERE = "Everything up to there is right"
 
 
@@ -73,7 +88,7 @@ def judge_report(oracle: Oracle, made: Composition, report: Report) -> Verdict:
             continue
         faults.update(judge.faults())
         if judge.truth.acting:
-            namings.append(judge.naming())
+            namings += [judge.naming()] if judge.truth.own else []
         elif judge.truth.deviations:
             kept.append(judge.share)
     return Verdict(tuple(sorted(faults)), tuple(namings), tuple(kept))
@@ -113,6 +128,12 @@ class _Judge:
         """The diagnosis' sentence."""
         return self.found.sentence if self.found else ""
 
+    @property
+    def told(self) -> frozenset[str]:
+        """The groups of cases that a deviation explains."""
+        told = [check.id for check in self.checks if check.told]
+        return frozenset(one.name for one in told if one.kind in (Kind.SHAPE, Kind.NUMERIC))
+
     def of_idle_code(self) -> Iterator[Fault]:
         """Whether code that does not do the work earns points for it."""
         if self.share >= _MOST_IDLE:
@@ -129,6 +150,7 @@ class _Judge:
         if self.found is not None:
             yield from self._of_names(self.found)
             yield from self._of_words(self.found)
+            yield from self._of_deviations(self.found)
         yield from self._of_steps()
         for check in self.checks:
             yield from self._of_check(check)
@@ -141,7 +163,7 @@ class _Judge:
         for name in names:
             if named != acting and name not in acting:
                 named |= acting & self.oracle.stands_for(self.made, self.target.name, name)
-        if names and named != acting and self.oracle.equals(self.made, self.target.name, names):
+        if self.found and named != acting and self._equal_ways(names, _scope(self.found)):
             named = set(acting)
         kinds = tuple(self.oracle.material.change(p).kind for p in self.truth.deviations)
         return Naming(self.target.name, acting, frozenset(named), tuple(sorted(kinds)))
@@ -165,31 +187,37 @@ class _Judge:
     # ---- names ------------------------------------------------------------------------------
 
     def _of_names(self, found: Diagnosis) -> Iterator[Fault]:
-        name, partly = self.target.name, _PARTLY in found.evidence
+        name = self.target.name
         false = [
             bug
             for bug in found.bugs
             if bug not in self.truth.names and not self.oracle.stands_for(self.made, name, bug)
         ]
-        if not false or self.oracle.equals(self.made, name, found.bugs, partly=partly):
+        if not false:
             return
-        apart = [b for b in false if not self.oracle.equals(self.made, name, [b], partly=partly)]
+        equal = self._equal_ways(found.bugs, _scope(found))
+        apart = [b for b in false if not any(b in way for way in equal)]
         if apart:
             said = f"{', '.join(apart)}: {found.evidence}"
             yield self._fault("a name that is not so", said)
+
+    def _equal_ways(self, names: Sequence[str], scope: Scope = Scope.EVERY) -> list[list[str]]:
+        """Those of some names, and of their pairs, whose values are the composition's."""
+        ways = [[one] for one in names] + [list(pair) for pair in combinations(names, 2)]
+        asked = (self.made, self.target.name)
+        return [way for way in ways if self.oracle.equals(*asked, way, scope, self.told)]
 
     # ---- steps ------------------------------------------------------------------------------
 
     def _of_steps(self) -> Iterator[Fault]:
         marks = dict(_STEP.findall(self.said))
-        wrong = self.truth.wrong_steps
-        if false := sorted(wrong & {name for name, mark in marks.items() if mark == "✓"}):
+        if false := self.truth.wrong_among([n for n, mark in marks.items() if mark == "✓"]):
             yield self._fault("check: a step is ✓ that is wrong", f"{false[0]}: {self.said}")
         if self.trace is None:
             return
         marked = {State.RIGHT: "✓", State.WRONG: "✗"}
         shown = {s.name: marked[s.state] for s in self.trace.steps if s.state in marked}
-        if false := sorted(wrong & {name for name, mark in shown.items() if mark == "✓"}):
+        if false := self.truth.wrong_among([n for n, mark in shown.items() if mark == "✓"]):
             yield self._fault("explain: a step is ✓ that is wrong", ", ".join(false))
         if apart := sorted(name for name, mark in marks.items() if shown.get(name, mark) != mark):
             yield self._fault("explain and check disagree", f"{apart[0]}: {self.said}")
@@ -198,14 +226,24 @@ class _Judge:
 
     def _of_words(self, found: Diagnosis) -> Iterator[Fault]:
         names = self.target.step_names
-        if _UP_TO_THERE in found.hint and found.step in names:
-            before = names[: names.index(found.step)]
-            if false := [name for name in before if name in self.truth.wrong_steps]:
-                said = f"{false[0]}: {found.evidence}"
-                yield self._fault("'everything up to there is right' is not so", said)
+        told = _UP_TO_THERE in found.hint and found.step in names
+        before = names[: names.index(found.step)] if told else []
+        if false := self.truth.wrong_among(before):
+            said = f"{false[0]}: {found.evidence}"
+            yield self._fault("'everything up to there is right' is not so", said)
         outputs = self.oracle.gives_outputs(self.made, self.target.name)
         if _EQUALS in found.evidence and not outputs:
             yield self._fault("'equals' of code without an output", found.evidence)
+
+    def _of_deviations(self, found: Diagnosis) -> Iterator[Fault]:
+        planted = {self.oracle.material.change(p).kind for p in self.truth.deviations}
+        styles = {c for o in self.oracle.material.options(self.made) for c in o.loses}
+        for said in found.deviations:
+            pattern, kinds = next((one for one in _TOLD if re.search(one[0], said)), ("", ()))
+            by_style = "float32" in kinds and "property/dtype" in styles
+            by_bug = pattern in _BY_BUGS and self.truth.acting
+            if not (planted.intersection(kinds) or by_style or by_bug):
+                yield self._fault("a deviation that is not so", said)
 
     def _of_check(self, check: CheckResult) -> Iterator[Fault]:
         told = f"{check.message}. {check.next_step}"
@@ -217,6 +255,13 @@ class _Judge:
 
     def _fault(self, kind: str, words: str) -> Fault:
         return Fault(kind, self.target.name, words)
+
+
+def _scope(found: Diagnosis) -> Scope:
+    """On which cases a diagnosis says that values are those of known bugs."""
+    if _PARTLY in found.evidence:
+        return Scope.WRONG
+    return Scope.ENDED if _ENDED in found.evidence else Scope.EVERY
 
 
 def _of_advice(report: Report) -> Iterator[Fault]:
