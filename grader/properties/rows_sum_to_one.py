@@ -10,7 +10,7 @@ from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
-from grader.properties.base import Kind, outputs_of
+from grader.properties.base import Kind, answers_of, outputs_of
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
 from grader.worker.protocol import Action
@@ -36,7 +36,7 @@ class RowsSumToOne(Kind):
         """Judge it on the answers of a submission."""
         tolerance = evidence.course.tolerances.float32
         for call in sound_calls(evidence, Action.FORWARD):
-            answer = evidence.answers[call.id]
+            answer = answers_of(evidence, [call])[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))
             for name, array in outputs_of(answer).items():
