@@ -144,8 +144,9 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
     misfit = answer.status in (AnswerStatus.RAISED, AnswerStatus.UNBOUND)
     if call.kind is not TargetKind.FACTORY or call.free or not misfit:
         return False
-    assembled = [c for c in evidence.calls if not c.free and not c.refused]
-    fits = any(evidence.answers[c.id].status is AnswerStatus.OK for c in assembled)
+    assembled = [c.id for c in evidence.calls if not c.free and not c.refused]
+    made = [evidence.answers[one] for one in assembled if one in evidence.answers]
+    fits = any(one.status is AnswerStatus.OK for one in made)
     return own.status is AnswerStatus.OK and not fits
 
 

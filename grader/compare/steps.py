@@ -157,7 +157,8 @@ class _Run:
         if any(same_values(wanted, array) for array in before):
             return None  # an input, or a step that is there already
         if place is None:
-            return None if occurs(wanted, self._made, turned=True) else False
+            turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
+            return None if turned else False
         return True if self._is_kept(name, wanted) else None
 
     def _is_kept(self, name: str, wanted: Array) -> bool:
@@ -175,11 +176,16 @@ class _Run:
         A step that only rearranges what came before it has to be there as it is: its values in
         another order prove nothing.
         """
-        moved = any(_rearranged(wanted, array) for array in before)
+        moved = _moved(wanted, before)
         for place, array in enumerate(self._made[start:], start):
             if same_values(wanted, array) or (not moved and occurs(wanted, [array])):
                 return place
         return None
+
+
+def _moved(wanted: Array, before: Sequence[Array]) -> bool:
+    """Whether a step only rearranges what came before it."""
+    return any(_rearranged(wanted, array) for array in before)
 
 
 def _rearranged(one: Array, other: Array) -> bool:

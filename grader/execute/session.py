@@ -28,6 +28,7 @@ from grader.records.answers import (
 from grader.records.calls import Call
 from grader.worker import protocol
 from grader.worker.control import Death
+from grader.worker.names import Group, tensor_name
 from grader.worker.wire import Frame, Violation, pack
 
 _TOGETHER = 8  # times what one answer may take, all answers of a child may
@@ -195,7 +196,7 @@ class Interview:
 
     def __init__(self, warm: WarmProcess, job: Job, limits: Limits, end: End | None = None) -> None:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
-        self._limits = limits
+        self._job, self._limits = job, limits
         self._end = (end or End.of_file(limits)).at
         self._line = _WorkerChannel(warm, limits)
         try:
@@ -209,7 +210,7 @@ class Interview:
         """Make one call with its tensors; raises Late, Closed or Violation."""
         self._line.channel.send(pack(f'{{"calls":[{call.sent_text}]}}', payload))
         frame = self._line.channel.receive(self._deadline())
-        return parse_answer(frame.header, frame.payload, call.id)
+        return _heard(parse_answer(frame.header, frame.payload, call.id), call, self._job)
 
     def close(self) -> None:
         """End the child."""
@@ -260,6 +261,10 @@ def _heard(answer: Answer, call: Call, job: Job) -> Answer:
         roles = {(role.name, role.shape) for role in call.roles}
         if not {(one.name, tuple(one.shape)) for one in answer.info.sought} <= roles:
             raise Violation("parameters sought that nobody asked for")
+    asked = {tensor_name(Group.OUTPUT, name) for name in call.outputs}
+    outputs = {n for n in answer.tensors if n.startswith(tensor_name(Group.OUTPUT, ""))}
+    if not outputs <= asked:
+        raise Violation("outputs that nobody asked for")
     played = {role for one in answer.info.bound for role in one.roles}
     if not played <= {role.name for role in call.roles}:
         raise Violation("roles that nobody asked for")

@@ -260,12 +260,16 @@ def _runs(roles: Sequence[Role]) -> list[list[Role]]:
 
 
 def _families(items: Sequence[Item]) -> list[Item]:
-    """Lists of alike parameters: names that differ in one number, of equal shape."""
+    """Lists of alike parameters: names that differ in one number, of equal shape.
+
+    Places in a list come first: of `fc1.0` and `fc2.0` each belongs with its own list's layers.
+    """
     groups: dict[str, list[Item]] = {}
-    for item in items:
-        for found in re.finditer(r"\d+(?![^.])", item.name):
-            pattern = f"{item.name[: found.start()]}*{item.name[found.end() :]}"
-            groups.setdefault(pattern, []).append(item)
+    for number in (r"(?<![^.])\d+(?![^.])", r"(?<=[^.\d])\d+(?![^.])"):
+        for item in items:
+            for found in re.finditer(number, item.name):
+                pattern = f"{item.name[: found.start()]}*{item.name[found.end() :]}"
+                groups.setdefault(pattern, []).append(item)
     return [
         Item(
             pattern,
