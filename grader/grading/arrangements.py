@@ -5,6 +5,7 @@ fused layer lie, only right values tell. Each way exchanges the values that are 
 it gets the same calls as ever, of other numbers.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
@@ -141,14 +142,19 @@ def settled(
     for name, guess in bound.items():
         if not guess:
             continue  # it came to nothing
-        layers = fused | {
-            layer: meant[own]
-            for own, layer in _layers(guess).items()
-            if own in meant and meant[own] != layer
-        }
+        found = {layer: _part_of(own, meant) for own, layer in _layers(guess).items()}
+        layers = fused | {layer: part for layer, part in found.items() if part not in ("", layer)}
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
             ways[name] = Arrangement(layers, way.rows)
     return ways
+
+
+def _part_of(own: str, meant: Mapping[str, str]) -> str:
+    """The part of a layer, "" where nothing is known; one head's layer is that of a list of one."""
+    if own in meant:
+        return meant[own]
+    lists = {one: re.escape(one).replace(r"\*", r"\d+") for one in meant if "*" in one}
+    return next((meant[one] for one, form in lists.items() if re.fullmatch(form, own)), "")
 
 
 def _layers(bound: Sequence[Bound]) -> dict[str, str]:

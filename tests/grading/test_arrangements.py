@@ -98,3 +98,15 @@ def test_a_layer_plays_one_part_in_every_case() -> None:
     assert ways["main-1"] == Arrangement({})
     assert ways["biased-1"].layers == {"three": "one", "one": "three"}
     assert "none-1" not in ways
+
+
+def test_one_head_s_layer_plays_the_part_of_a_list_of_heads() -> None:
+    def guess(*names: str) -> list[Bound]:
+        roles = ("one.weight", "two.weight")
+        return [
+            Bound(name=n, roles=[r], told=Told.ORDER) for n, r in zip(names, roles, strict=True)
+        ]
+
+    lists, alone = guess("fc1.*.weight", "fc2.*.weight"), guess("fc1.0.weight", "fc2.0.weight")
+    way = Arrangement({"one": "two", "two": "one"})
+    assert settled(way, "main-1", {"main-1": lists, "one-head-1": alone})["one-head-1"] == way
