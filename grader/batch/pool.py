@@ -149,6 +149,6 @@ def _work(begin: Begin[U, R], line: Connection) -> None:
     except GraderError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - our own fault, told where it can be acted on
-        reason = repr(error)
+        reason = type(error).__name__  # its text may hold what a submission was given
     with contextlib.suppress(OSError):
         line.send((word, reason))

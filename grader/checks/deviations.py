@@ -244,7 +244,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
 
 def _surplus(info: Info) -> list[ParameterShape]:
     """The biases of a module that play no role."""
-    played = [re.escape(one.name).replace(r"\*", r"\d+") for one in info.bound]
+    played = [re.escape(one.name).replace(r"\*", r"\d+", 1) for one in info.bound]
     known = re.compile("|".join(played) or "(?!)")
     return [
         one

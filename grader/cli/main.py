@@ -58,7 +58,8 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the last resort: our own fault, told in one line
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
-        _fail(f"a fault of grader's own, please report it: {error!r} at {place}", 3)
+        # its text may hold what a submission was given
+        _fail(f"a fault of grader's own, please report it: {type(error).__name__} at {place}", 3)
 
 
 def _told(error: click.ClickException) -> str:

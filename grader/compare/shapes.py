@@ -220,7 +220,7 @@ RULES = (
     (r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "
      r".*?dimension (\d+)", expanded),
     (r"view size is not compatible", not_contiguous),
-    (r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)", regrouped),
+    (r"shape '\[(-?\d+(?:, -?\d+)*)\]' is invalid for input of size (\d+)", regrouped),
     (r"Given normalized_shape=\[(\d+)\].*input of size\[([\d, ]+)\]", normalized),
     (r"Dimension out of range \(expected to be in range of \[(-\d+), \d+\], but got (-?\d+)\)",
      axis_beyond),

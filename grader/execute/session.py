@@ -261,12 +261,14 @@ def _heard(answer: Answer, call: Call, job: Job) -> Answer:
         roles = {(role.name, role.shape) for role in call.roles}
         if not {(one.name, tuple(one.shape)) for one in answer.info.sought} <= roles:
             raise Violation("parameters sought that nobody asked for")
+    if not {name.partition("/")[0] for name in answer.tensors} <= set(Group):
+        raise Violation("tensors that nobody asked for")
     asked = {tensor_name(Group.OUTPUT, name) for name in call.outputs}
     outputs = {n for n in answer.tensors if n.startswith(tensor_name(Group.OUTPUT, ""))}
     if not outputs <= asked:
         raise Violation("outputs that nobody asked for")
-    played = {role for one in answer.info.bound for role in one.roles}
-    if not played <= {role.name for role in call.roles}:
+    played = [role for one in answer.info.bound for role in one.roles]
+    if len(set(played)) < len(played) or not set(played) <= {role.name for role in call.roles}:
         raise Violation("roles that nobody asked for")
     if answer.error is None:
         return answer

@@ -73,10 +73,12 @@ class Arrangement:
     def restored(self, call: Call, answer: Answer) -> Answer:
         """Return an answer to `arranged`'s call with each gradient under its real role."""
         tensors = dict(answer.tensors)
+        shapes = {role.name: tuple(role.shape) for role in call.roles}
         for rows in self.rows:
             for roles in _fused_in(rows, call):
                 names = [tensor_name(Group.GRADIENT, role) for role in roles]
-                if all(name in tensors for name in names):
+                due = [shapes[role] for role in roles]
+                if [tensors[name].shape for name in names if name in tensors] == due:
                     own = rows.lift([tensors[name] for name in names], call)
                     tensors |= zip(names, own, strict=True)
         renamed = {
@@ -153,7 +155,7 @@ def _part_of(own: str, meant: Mapping[str, str]) -> str:
     """The part of a layer, "" where nothing is known; one head's layer is that of a list of one."""
     if own in meant:
         return meant[own]
-    lists = {one: re.escape(one).replace(r"\*", r"\d+") for one in meant if "*" in one}
+    lists = {one: re.escape(one).replace(r"\*", r"\d+", 1) for one in meant if "*" in one}
     return next((meant[one] for one, form in lists.items() if re.fullmatch(form, own)), "")
 
 
@@ -189,7 +191,7 @@ def _exchanges(layers: Sequence[str]) -> list[Arrangement]:
     """Every order of some layers, the usual one first."""
     return [
         Arrangement({one: other for one, other in zip(layers, order, strict=True) if one != other})
-        for order in permutations(layers)
+        for order in islice(permutations(layers), _MOST + 1)
     ]
 
 

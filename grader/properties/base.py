@@ -71,9 +71,9 @@ def asked_of(earlier: StandIns) -> Earlier | None:
 
 
 def answers_of(evidence: Evidence, calls: Sequence[Call]) -> dict[str, Answer]:
-    """Return the float64 answers, or those in float32 where float64 is refused throughout."""
+    """Return the float64 answers, or those in float32 where float64 is refused from the first."""
     answers = {call.id: evidence.answers[call.id] for call in calls}
-    if evidence.answers32 and any(a.status is AnswerStatus.RAISED for a in answers.values()):
+    if evidence.answers[evidence.first_call.id].status is AnswerStatus.RAISED:
         return {call.id: evidence.answers32.get(call.id, answers[call.id]) for call in calls}
     return answers
 

@@ -60,7 +60,7 @@ class Fits(Kind):
             _loss(answer.tensors.get(tensor_name(when)), labels)
             for when in (Group.BEFORE, Group.AFTER)
         )
-        if after <= self.share * before:
+        if np.isfinite(before) and after <= self.share * before:
             return PASSED
         return Judgement(
             Status.FAILED,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import prod
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +20,7 @@ Shape = Annotated[list[Annotated[int, Field(ge=0, le=1 << 62)]], Field(max_lengt
 _DTYPES = frozenset(map(np.dtype, (
     "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
 )))  # fmt: skip
+_EMPTY = 1 << 24  # numbers that the other axes of an empty tensor may come to
 _NAMES_CAP = 1 << 16  # bytes of names and shapes before the numbers: 50,000 tensors take seconds
 _NAMES_LENGTH = 8  # bytes that tell how long those are
 
@@ -177,6 +179,8 @@ def load_tensors(payload: bytes) -> dict[str, Array]:
     for array in arrays.values():
         if array.dtype not in _DTYPES:
             raise Violation("a tensor of a dtype that nobody asked for")
+        if array.size == 0 and prod(size or 1 for size in array.shape) > _EMPTY:
+            raise Violation("an empty tensor of a size that nobody asked for")
     # in one order: the library's own changes from run to run
     return {name: _plain(arrays[name]) for name in sorted(arrays)}
 
