@@ -54,6 +54,10 @@ def gather(parts: Sequence[Part], limit: int, *, depth: int = _DEPTH) -> Gathere
                 what = f"stands among more than {_ARCHIVES} archives"
                 raise Refused(what, "hand in the files themselves")
             found = _files_of(part, limit, depth)
+            twice = sorted(files.keys() & found.files.keys())
+            notes += [
+                f"{clean(path, 80)} was handed in twice: the last one counts" for path in twice
+            ]
             files |= found.files
             others += found.others
             notes += found.notes

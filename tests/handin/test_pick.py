@@ -11,7 +11,7 @@ from grader.batch.read import read_entry
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import SubmissionError
-from grader.handin.gather import Part
+from grader.handin.gather import Part, gather
 from grader.handin.pick import pick
 from grader.handin.read import Source, read_submission
 from grader.student.pack import collect_files
@@ -119,3 +119,14 @@ def test_watch_looks_at_the_file_that_is_graded(tmp_path: Path, folder: CourseFo
     events = FileEvents(tmp_path, folder.course.exercises)
     (tmp_path / f"{STEM} (1).py").write_text("taken")
     assert events.wait() == {"exercise1"}
+
+
+def test_a_file_that_two_parts_have_is_told(tmp_path: Path) -> None:
+    parts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "exercise1.py").write_text(f"# {name}\n", encoding="utf-8")
+        parts.append(Part(tmp_path / name, name))
+    gathered = gather(parts, 2**20)
+    assert list(gathered.files) == ["exercise1.py"]
+    assert gathered.notes == ("exercise1.py was handed in twice: the last one counts",)
