@@ -10,6 +10,7 @@ A mistake of a student's is never an exception: it is a verdict.
 """
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,15 @@ class SubmissionError(UsageError):
 
 class InternalError(GraderError):
     """The grader's own fault, never the student's."""
+
+
+def told_fault(error: Exception) -> str:
+    """Return what a fault of our own was, and where, as "KeyError at read.py:12".
+
+    Its text is left out: it may hold what a submission was given.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
-from grader.errors import GraderError, InternalError
+from grader.errors import GraderError, InternalError, told_fault
 from grader.processes import SPAWN, nothing_shared
 
 U = TypeVar("U")  # a unit of work, plain data
@@ -149,6 +149,6 @@ def _work(begin: Begin[U, R], line: Connection) -> None:
     except GraderError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - our own fault, told where it can be acted on
-        reason = type(error).__name__  # its text may hold what a submission was given
+        reason = told_fault(error)
     with contextlib.suppress(OSError):
         line.send((word, reason))

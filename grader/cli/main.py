@@ -6,14 +6,12 @@ Exit status: 0 all passed, 1 something failed, 2 wrong usage, 3 the grader's own
 import io
 import os
 import sys
-import traceback
-from pathlib import Path
 
 import click
 
 from grader.cli import instructors, students
 from grader.cli.groups import Program
-from grader.errors import GraderError
+from grader.errors import GraderError, told_fault
 from grader.version import VERSION
 
 
@@ -56,10 +54,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last resort: our own fault, told in one line
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(where.filename).name}:{where.lineno}"
-        # its text may hold what a submission was given
-        _fail(f"a fault of grader's own, please report it: {type(error).__name__} at {place}", 3)
+        _fail(f"a fault of grader's own, please report it: {told_fault(error)}", 3)
 
 
 def _told(error: click.ClickException) -> str:
