@@ -5,14 +5,14 @@ import errno
 import hashlib
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from grader.records.calls import Call
 from grader.records.results import CheckResult, ExerciseResult, Kind, Status
-from grader.worker.protocol import Action, TargetKind
+from grader.worker.protocol import Action, Role, TargetKind, Value
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -73,6 +73,15 @@ class RunGrade(Protocol):
     """Runs `grade` with arguments, in a folder, with more environment variables."""
 
     def __call__(self, *arguments: object, cwd: Path = ROOT, **variables: str) -> Shown: ...
+
+
+def call_with(roles: Sequence[Role], suffix: str = "") -> Call:
+    """Return a call of a module (3, 2) whose parameters' keys are their roles' names, suffixed."""
+    construct = (Value(3), Value(2))
+    keys = {role.name: f"{role.name}{suffix}" for role in roles}
+    kinds = (TargetKind.MODULE, Action.FORWARD)
+    name = "target/main-1/forward"
+    return Call(name, "target", *kinds, construct, {}, (), ("output",), tuple(roles), keys)
 
 
 def find_check(result: ExerciseResult, name: str) -> CheckResult:

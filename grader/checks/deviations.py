@@ -22,7 +22,7 @@ from grader.records.key import ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code
 from grader.records.text import clean
-from grader.worker.names import Group, compared
+from grader.worker.names import Group, compared, list_pattern
 from grader.worker.protocol import Action, Scalar
 
 _SHOWN = 3  # biases that are named
@@ -244,7 +244,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
 
 def _surplus(info: Info) -> list[ParameterShape]:
     """The biases of a module that play no role."""
-    played = [re.escape(one.name).replace(r"\*", r"\d+", 1) for one in info.bound]
+    played = [list_pattern(one.name) for one in info.bound]
     known = re.compile("|".join(played) or "(?!)")
     return [
         one

@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.records.answers import Answer, Bound, Info
 from grader.records.calls import Array, Call
-from grader.worker.names import Group, group_of, name_of, tensor_name
+from grader.worker.names import Group, group_of, list_pattern, name_of, tensor_name
 from grader.worker.protocol import Told, Value
 
 _MOST = 150  # ways that are tried
@@ -155,7 +155,7 @@ def _part_of(own: str, meant: Mapping[str, str]) -> str:
     """The part of a layer, "" where nothing is known; one head's layer is that of a list of one."""
     if own in meant:
         return meant[own]
-    lists = {one: re.escape(one).replace(r"\*", r"\d+", 1) for one in meant if "*" in one}
+    lists = {one: list_pattern(one) for one in meant if "*" in one}
     return next((meant[one] for one, form in lists.items() if re.fullmatch(form, own)), "")
 
 

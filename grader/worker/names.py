@@ -1,5 +1,6 @@
 """The names of the tensors in an answer: the one place that makes them and takes them apart."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
@@ -51,6 +52,14 @@ def held_name(number: int, variable: str) -> str:
 def group_of(tensor: str) -> Group:
     """Return the group that a tensor's name tells; raises ValueError."""
     return Group(tensor.partition("/")[0])
+
+
+def list_pattern(name: str) -> str:
+    """Return a pattern for the members of a list of parameters, which is called `heads.*.weight`.
+
+    Only the first star stands for a number: a pattern of many could be matched for ever.
+    """
+    return re.escape(name).replace(r"\*", r"\d+", 1)
 
 
 def name_of(tensor: str) -> str:

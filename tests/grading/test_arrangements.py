@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import call_with
 
 from grader.grading.arrangements import (
     Arrangement,
@@ -11,27 +12,15 @@ from grader.grading.arrangements import (
     shown_guesses,
 )
 from grader.records.answers import Answer, AnswerStatus, Bound
-from grader.records.calls import Call
 from grader.worker.names import Group, tensor_name
-from grader.worker.protocol import Action, Role, RoleKind, TargetKind, Told, Value
+from grader.worker.protocol import Role, RoleKind, Told
 
 LAYERS = ("one", "two", "three")
 ROLES = tuple(Role(f"{name}.weight", (4, 3), RoleKind.LINEAR) for name in LAYERS)
 TENSORS = {
     f"{role.name}!": np.random.default_rng(i).normal(size=(4, 3)) for i, role in enumerate(ROLES)
 }
-CALL = Call(
-    "target/main-1/forward",
-    "target",
-    TargetKind.MODULE,
-    Action.FORWARD,
-    (Value(3), Value(2)),
-    {},
-    (),
-    ("output",),
-    ROLES,
-    {role.name: f"{role.name}!" for role in ROLES},
-)
+CALL = call_with(ROLES, "!")
 
 
 def bound(told: Told, *names: str) -> list[Bound]:

@@ -4,30 +4,18 @@ import time
 
 import numpy as np
 import pytest
-from support import ROOT, GradeText, find_check
+from support import ROOT, GradeText, call_with, find_check
 
 from grader.checks.deviations import _surplus
 from grader.course.load import load_course
 from grader.grading.arrangements import Arrangement, Rows, arrangements_of
 from grader.records.answers import Answer, AnswerStatus, Bound, Info, ParameterShape
-from grader.records.calls import Call
 from grader.records.results import Status
-from grader.worker.protocol import Action, Role, RoleKind, TargetKind, Told, Value
+from grader.worker.protocol import Role, RoleKind, Told
 
 LAYERS = [f"layer{number}" for number in range(14)]
 ROLES = tuple(Role(f"{name}.weight", (4, 3), RoleKind.LINEAR) for name in LAYERS)
-CALL = Call(
-    "target/main-1/forward",
-    "target",
-    TargetKind.MODULE,
-    Action.FORWARD,
-    (Value(3), Value(2)),
-    {},
-    (),
-    ("output",),
-    ROLES,
-    {role.name: role.name for role in ROLES},
-)
+CALL = call_with(ROLES)
 
 
 def test_names_of_many_stars_are_matched_at_once() -> None:
