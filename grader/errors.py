@@ -10,6 +10,7 @@ A mistake of a student's is never an exception: it is a verdict.
 """
 
 import contextlib
+import os
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,10 +43,13 @@ class InternalError(GraderError):
 def told_fault(error: Exception) -> str:
     """Return what a fault of our own was, and where, as "KeyError at read.py:12".
 
-    Its text is left out: it may hold what a submission was given.
+    Its text is left out: it may hold what a submission was given. What the system says of a number
+    (no space left, file too large) holds nothing of it.
     """
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
+    number = error.errno if isinstance(error, OSError) else None
+    reason = f" ({os.strerror(number)})" if number else ""
+    return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}{reason}"
 
 
 @contextlib.contextmanager
