@@ -97,16 +97,8 @@ class SharedChild:
     stand-in which the job itself is not to have.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        """`clock` keeps the submission's time, which its exercises share as well."""
-        self.clock = clock
+    def __init__(self) -> None:
         self._line: _WorkerChannel | None = None
-
-    def __enter__(self) -> "SharedChild":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def collect(
         self,
@@ -148,6 +140,28 @@ class SharedChild:
         line, self._line = self._line, None
         if line is not None:
             line.end()
+
+
+class Shared:
+    """What the exercises of one submission share: its time, and a child for each split.
+
+    No child is given cases of both: what it saw of hidden ones could come out on public ones.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._children: dict[str, SharedChild] = {}
+
+    def __enter__(self) -> "Shared":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for child in self._children.values():
+            child.close()
+
+    def child(self, split: str) -> SharedChild:
+        """Return the child that sees a split's cases."""
+        return self._children.setdefault(split, SharedChild())
 
 
 def collect(

@@ -8,7 +8,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
-from grader.execute.session import SharedChild
+from grader.execute.session import Shared
 from grader.grading.discretion import in_public_words
 from grader.grading.exercise import Run, Standins, run_exercise
 from grader.handin.read import Submission
@@ -38,14 +38,16 @@ class Engine:
         submission: Submission,
         *,
         quick: bool = False,
-        kept: SharedChild | None = None,
+        shared: Shared | None = None,
     ) -> Run:
         """Grade one exercise, and keep the answers behind the result.
 
         `quick` does not look for smaller inputs that show a failure; the verdicts are the same.
-        `kept` is for those who go on with other exercises of the same submission.
+        `shared` is for those who go on with other exercises of the same submission.
         """
-        clock = (kept and kept.clock) or Clock(self.folder.course.limits, 1)
+        if shared is None:
+            with Shared(Clock(self.folder.course.limits, 1)) as shared:
+                return self.run(exercise, submission, quick=quick, shared=shared)
         run = run_exercise(
             self.folder,
             exercise,
@@ -54,23 +56,21 @@ class Engine:
             submission,
             self.warm,
             partial(self.keys.pairs, exercise.id),
-            kept,
-            clock,
+            shared,
             quick=quick,
         )
         if not run.silent or self.public is None:
             return run
-        with SharedChild(clock) as fresh:
-            told = self.public.run(exercise, submission, quick=quick, kept=fresh)
+        told = self.public.run(exercise, submission, quick=quick, shared=shared)
         return replace(told, result=in_public_words(run.result, told.result))
 
     def runs(
         self, exercises: Sequence[Exercise], submission: Submission, *, quick: bool = False
     ) -> Iterator[Run]:
         """Grade some exercises of one submission, one after the other; see `run`."""
-        with SharedChild(Clock(self.folder.course.limits, len(exercises))) as kept:
+        with Shared(Clock(self.folder.course.limits, len(exercises))) as shared:
             for exercise in exercises:
-                yield self.run(exercise, submission, quick=quick, kept=kept)
+                yield self.run(exercise, submission, quick=quick, shared=shared)
 
     def document(
         self,

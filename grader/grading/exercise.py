@@ -18,9 +18,8 @@ from grader.compare.wording import first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
-from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
-from grader.execute.session import Job, SharedChild
+from grader.execute.session import Job, Shared
 from grader.grading.arrangements import shown_guesses
 from grader.grading.discretion import without_words
 from grader.grading.rounds import Rounds
@@ -76,24 +75,22 @@ def run_exercise(
     submission: Submission,
     warm: WarmProcess,
     pairs: Callable[[], Mapping[str, Suspects]],
-    kept: SharedChild | None,
-    clock: Clock,
+    shared: Shared,
     *,
     quick: bool = False,
 ) -> Run:
     """Grade one exercise of a submission.
 
-    `pairs` gives the signatures of two bugs at once; they are asked for on first need. `kept` has
-    the child of the exercise before, if it is of use, and gets that of this one. `quick` leaves out
-    the search for the smallest input that breaks a property; verdicts are the same.
+    `pairs` gives the signatures of two bugs at once; they are asked for on first need. `quick`
+    leaves out the search for the smallest input that breaks a property; verdicts are the same.
     """
-    clock.begin(exercise.id)
+    shared.clock.begin(exercise.id)
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    rounds = Rounds(folder.course, key, warm, jobs, clock)
-    rounds.run(kept)
+    rounds = Rounds(folder.course, key, warm, jobs, shared.clock)
+    rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)

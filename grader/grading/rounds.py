@@ -61,8 +61,8 @@ class Rounds:
         """What the submission printed."""
         return b"".join(first.output for first in self.firsts.values())
 
-    def run(self, kept: SharedChild | None) -> None:
-        """Run every round that comes before judging; `kept` is as in `grading.exercise`."""
+    def run(self, kept: SharedChild) -> None:
+        """Run every round that comes before judging, the first in a kept child if it is of use."""
         self._run_first(kept)
         for kind in self.jobs:
             self._run_arranged(kind)
@@ -98,15 +98,14 @@ class Rounds:
         answers = self._run_in(call.earlier, every) if every else {}
         return {name: [answers[one.id] for one in some] for name, some in calls.items()}
 
-    def _run_first(self, kept: SharedChild | None) -> None:
+    def _run_first(self, kept: SharedChild) -> None:
         limits, payload = self.course.limits, self.key.payload
         self.end = self.clock.end()
-        if kept is not None:
-            for kind, job in self.jobs.items():
-                with self.clock.running():
-                    found = kept.collect(job, self._calls(kind), payload, limits, self.end)
-                if found is not None:
-                    self.firsts[kind] = found
+        for kind, job in self.jobs.items():
+            with self.clock.running():
+                found = kept.collect(job, self._calls(kind), payload, limits, self.end)
+            if found is not None:
+                self.firsts[kind] = found
         if not self.firsts:
             self.end = self.clock.end()  # what a try of no use took is not the file's
         for kind in self.jobs:

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -129,17 +130,22 @@ def names_used(texts: Sequence[str], name: str) -> frozenset[str]:
 
     Empty where the texts do not define it.
     """
-    made, read = [], []
-    for tree in map(parse, texts):
-        for node in tree.body if tree is not None else []:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                made.append([node.name])
-            elif isinstance(node, ast.Assign):
-                made.append([t.id for t in node.targets if isinstance(t, ast.Name)])
-            else:
-                continue
-            read.append(_mentioned(node.value if isinstance(node, ast.Assign) else node))
+    found = [definition for text in texts for definition in _definitions(text)]
+    made, read = [made for made, _ in found], [read for _, read in found]
     return frozenset(word for number in reached(made, read, [name]) for word in read[number])
+
+
+@functools.lru_cache(maxsize=16)  # the checks of an exercise look at one file, again and again
+def _definitions(text: str) -> Sequence[tuple[Sequence[str], set[str]]]:
+    """Return the names that each definition at the top of a text makes, and those it mentions."""
+    tree, found = parse(text), []
+    for node in tree.body if tree is not None else []:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.append(([node.name], _mentioned(node)))
+        elif isinstance(node, ast.Assign):
+            made = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            found.append((made, _mentioned(node.value)))
+    return found
 
 
 def _mentioned(node: ast.AST) -> set[str]:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from grader.course.models import Exercise
 from grader.execute.clock import Clock
-from grader.execute.session import SharedChild
+from grader.execute.session import Shared
 from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.grading.exhibits import Exhibit, exhibits_of
@@ -49,17 +49,17 @@ class NotebookGrader:
         """`engine` stays the caller's, who closes what is behind it."""
         self.engine = engine
         self._last: tuple[object, MarkedNotebook] | None = None
-        self._kept: SharedChild | None = None
+        self._shared: Shared | None = None
 
     @contextmanager
     def one_submission(self, notebooks: int) -> Iterator[None]:
         """Say that all notebooks until its end are of one submission, and how many they are."""
-        with SharedChild(Clock(self.engine.folder.course.limits, notebooks)) as kept:
-            self._kept = kept
+        with Shared(Clock(self.engine.folder.course.limits, notebooks)) as shared:
+            self._shared = shared
             try:
                 yield
             finally:
-                self._kept = None
+                self._shared = None
 
     def grade(
         self, exercise: Exercise, own: Source, beside: Mapping[str, Source]
@@ -75,7 +75,7 @@ class NotebookGrader:
         asked = (exercise.id, own, _read(exercise, sources, self.engine))
         if self._last is None or self._last[0] != asked:
             submission = Submission({**sources, exercise.id: own})
-            run = self.engine.run(exercise, submission, quick=True, kept=self._kept)
+            run = self.engine.run(exercise, submission, quick=True, shared=self._shared)
             self._last = (asked, MarkedNotebook(exercise, run))
         return self._last[1]
 
