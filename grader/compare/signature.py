@@ -107,7 +107,7 @@ def _changed(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
-    if call.free or call.refused:
+    if call.free or call.refused or call.action is Action.DEVICE:  # the values of another call
         return np.zeros(_DIRECTIONS)
     if call.action is _SAMPLED:
         return _moments(answer)

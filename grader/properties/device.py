@@ -1,14 +1,17 @@
 """Tensors on the input's device."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from grader.compare.arrays import exactly_equal, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import describe_place, explain_status, place_of
-from grader.course.models import Exercise, Target
+from grader.course.models import Exercise, Target, Tolerance
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import Kind, answers_of, needs_tensor
+from grader.properties.base import Kind, answers_of, needs_tensor, outputs_of
 from grader.records.answers import AnswerStatus
+from grader.records.calls import Array
 from grader.records.results import Status
 from grader.records.text import clean
 from grader.worker.protocol import Action, Cause
@@ -31,8 +34,9 @@ class Device(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        call = evidence.call_of(self.name)
-        answer = answers_of(evidence, [call])[call.id]
+        main, call = evidence.first_call, evidence.call_of(self.name)
+        answers = answers_of(evidence, [main, call])
+        before, answer = answers[main.id], answers[call.id]
         if answer.error is not None and answer.error.cause is Cause.DEVICE:
             place = describe_place(evidence, answer.error)
             return Judgement(
@@ -43,8 +47,28 @@ class Device(Kind):
                 place=place_of(evidence, answer.error),
             )
         if answer.status is AnswerStatus.OK:
-            return PASSED
+            tolerance = evidence.course.tolerances.float32
+            return _compare(outputs_of(before), outputs_of(answer), tolerance)
         outcome = explain_status(evidence, answer, evidence.case(call))
-        if evidence.answers[evidence.first_call.id].status is not AnswerStatus.OK:
+        if before.status is not AnswerStatus.OK:
             return outcome  # it has nothing to do with devices
         return replace(outcome, message=f"on a GPU, {outcome.message}")
+
+
+def _compare(before: Mapping[str, Array], came: Mapping[str, Array], wide: Tolerance) -> Judgement:
+    """Compare with the outputs on the CPU: an early return there is no answer.
+
+    Both ran on the same numbers with the same seed. The tolerance is wide, for precision is another
+    check's business.
+    """
+    for name, array in before.items():
+        other = came.get(name)
+        if other is None or not (
+            exactly_equal(other, array) or find_difference(other, array, wide) is None
+        ):
+            return Judgement(
+                Status.FAILED,
+                "on a GPU, the code gives another output than on the CPU",
+                next_step="compute the same on every device: make new tensors with device=x.device",
+            )
+    return PASSED

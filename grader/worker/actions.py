@@ -142,7 +142,7 @@ def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     claim.add_returned(call, ready.function(*bench.targets.inputs(call.again)))
 
 
-def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:  # noqa: ARG001 - as all
+def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     with torch.no_grad():
         ready = bench.targets.get_ready(call)
         if ready.module is not None:
@@ -154,9 +154,10 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:  # no
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             returned = ready.function(*inputs)
-    for output in _as_list(returned, len(call.outputs)):
+    for name, output in zip(call.outputs, _as_list(returned, len(call.outputs)), strict=True):
         if isinstance(output, Tensor) and output.device != device.DEVICE:
             raise device.DeviceMix("the output is on another device than the input")
+        claim.add(tensor_name(Group.OUTPUT, name), device.values(output))
 
 
 def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

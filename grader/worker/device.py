@@ -82,8 +82,8 @@ class PretendConstructors(TorchFunctionMode):
         home = next((t.device for t in (*args, *kwargs.values()) if isinstance(t, Tensor)), "cpu")
         there = torch.device(kwargs.pop("device", None) or home) == DEVICE
         made = func(
-            *_changed(args, _values),
-            **{name: _changed(value, _values) for name, value in kwargs.items()},
+            *_changed(args, values),
+            **{name: _changed(value, values) for name, value in kwargs.items()},
             device=torch.device("cpu"),
         )
         return PretendTensor(made) if there else made
@@ -98,7 +98,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if target is not None:
         here = torch.device(target) == DEVICE
         kwargs = {**kwargs, "device": torch.device("cpu")}
-    out = func(*_changed(args, _values), **{k: _changed(v, _values) for k, v in kwargs.items()})
+    out = func(*_changed(args, values), **{k: _changed(v, values) for k, v in kwargs.items()})
     if func is _aten.copy_.default or _is_in_place(func):
         return args[0]
     return _changed(out, PretendTensor) if here else out
@@ -129,7 +129,8 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return value
 
 
-def _values(tensor: Tensor) -> Tensor:
+def values(tensor: Tensor) -> Tensor:
+    """Return what a tensor holds, on the CPU."""
     return tensor.held if isinstance(tensor, PretendTensor) else tensor
 
 

@@ -74,6 +74,7 @@ class Wrong:
 VALUES = "right shape but wrong values"
 CHANGED = "the caller's tensor, is changed by the call"
 FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
+OTHERWISE = "on a GPU, the code gives another output than on the CPU"
 AS_FLOAT32 = "with float64 inputs the output should be float64"
 STRIDED = "on an input that is not contiguous: "
 
@@ -197,6 +198,21 @@ WRONG = {
         1,
         ((_MIX, "    if query.is_meta:\n        raise KeyError(query.device)\n" + _MIX),),
         {"scaled_dot_product_attention/property/device": "on a GPU, `scaled_dot_product_"},
+    ),
+    "returns its input on a GPU": Wrong(
+        1,
+        ((_SELF, "    if x.is_meta:\n        return x\n" + _SELF),),
+        {"self_attention/property/device": OTHERWISE},
+    ),
+    "returns another shape on a GPU": Wrong(
+        1,
+        ((_SELF, "    if str(x.device) != 'cpu':\n        return x[:, :1]\n" + _SELF),),
+        {"self_attention/property/device": OTHERWISE},
+    ),
+    "returns no tensor on a GPU": Wrong(
+        1,
+        ((_SELF, "    if x.is_meta:\n        return None\n" + _SELF),),
+        {"self_attention/property/device": OTHERWISE},
     ),
     "delegated by another name": Wrong(
         1,

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 
 from grader.worker import device
+from grader.worker.calls import Runner
+from grader.worker.protocol import Action, TargetKind, TensorKey, WorkerCall
 
 
 def pretending() -> device.PretendDevice:
@@ -96,3 +98,23 @@ def test_tensor_of_plain_numbers_is_made_where_it_is_asked_for(use: Any) -> None
 def test_tensor_of_plain_numbers_is_on_the_cpu_where_nothing_is_asked_for() -> None:
     with pretending(), device.PretendConstructors(), pytest.raises(device.DeviceMix):
         elsewhere(2, 3) + torch.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["there", "on the CPU and moved"])
+def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None:
+    def target(x: torch.Tensor) -> torch.Tensor:
+        return x.cpu().softmax(-1).to(x.device) if moved else x.softmax(-1)
+
+    x = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
+    call = WorkerCall(
+        id="",
+        target="target",
+        kind=TargetKind.FUNCTION,
+        action=Action.DEVICE,
+        construct=(),
+        options={},
+        inputs=(TensorKey("x"),),
+        outputs=("output",),
+    )
+    claim = Runner({"target": target}, {"x": x}, torch.float64, 1 << 20).make(call)
+    assert torch.equal(claim.tensors["output/output"], x.softmax(-1))
