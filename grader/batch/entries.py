@@ -8,6 +8,7 @@
 | Gradescope | submission_98765/ beside submission_metadata.yml, which names the students |
 """
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,9 @@ import yaml
 
 from grader.course.models import Course
 from grader.errors import UsageError
-from grader.handin.gather import OTHER_ARCHIVES, ZIP, Part
+from grader.handin.archive import ARCHIVES, ZIP
+from grader.handin.files import is_hidden, is_litter
+from grader.handin.gather import Part
 from grader.handin.pick import SUFFIXES
 from grader.records.text import clean
 
@@ -27,7 +30,6 @@ _CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<f
 _GRADESCOPE = re.compile(r"^submission_\d+$")
 _GRADESCOPE_NAMES = "submission_metadata.yml"
 _METADATA_BYTES = 32 << 20
-_LITTER = (".DS_Store", "__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
@@ -75,34 +77,34 @@ def _look_at(folder: Path, course: Course) -> dict[Path, _Named | None]:
         )
         raise UsageError(f"{folder} {what}{hint}")
     try:
-        paths = sorted(path for path in folder.iterdir() if not _is_litter(path))
+        paths = sorted(path for path in folder.iterdir() if not _is_nobodys(path))
         students = _gradescope_names(folder / _GRADESCOPE_NAMES)
         return {path: _name_of(path, course, students) for path in paths}
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
 
 
-def _is_litter(path: Path) -> bool:
+def _is_nobodys(path: Path) -> bool:
     """Whether a system or a platform put something there."""
-    if path.name in (*_LITTER, _GRADESCOPE_NAMES):
+    if is_litter(path.name) or path.name == _GRADESCOPE_NAMES:
         return True
-    return path.name.startswith("._") and not path.is_dir()
+    return path.name.startswith("._") and not os.path.isdir(path)
 
 
 def _left(path: Path) -> str:
     """Say what is not graded, and what to do where it is somebody's work."""
     name = clean(_text_of(path.name), 80)
-    if path.name.startswith("."):
+    if is_hidden(path.name):
         return f"{name} is hidden and was not graded: rename it if it is somebody's work"
     return f"{name} is no submission and was not graded: a folder, zip, .py file or notebook is"
 
 
 def _name_of(path: Path, course: Course, students: Mapping[str, str]) -> _Named | None:
     """Return whose a path is; None where it is none of a submission's kinds."""
-    if path.name.startswith("."):
+    if is_hidden(path.name):
         return None
-    folder = path.is_dir() and not path.is_symlink()
-    known = path.suffix.lower() in (*SUFFIXES, ZIP, *OTHER_ARCHIVES)
+    folder = os.path.isdir(path) and not path.is_symlink()
+    known = path.suffix.lower() in (*SUFFIXES, *ARCHIVES)
     if path.is_symlink() and not known:
         return _Named(path.name, Part(path, path.name))  # to be refused with a reason
     if not folder and not known:
@@ -117,7 +119,7 @@ def _name_of(path: Path, course: Course, students: Mapping[str, str]) -> _Named 
         return _Named(f"{found['student']}_{found['id']}", Part(path, found["file"]), late, True)
     if folder:
         return _Named(path.name, Part(path, path.name))
-    if path.suffix.lower() in (ZIP, *OTHER_ARCHIVES):
+    if path.suffix.lower() in ARCHIVES:
         student = path.stem.removesuffix(".tar")
         return _Named(student, Part(path, path.name))
     return _named_by_exercise(path, course)

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from grader.batch.entries import Entry
 from grader.course.models import Course
-from grader.handin.gather import Gathered, gather
+from grader.handin.gather import Gathered, gather, listed
 from grader.handin.read import Submission, submission_of
 from grader.records.text import clean
-
-_SHOWN = 4  # files of other names
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,5 @@ def read_entry(entry: Entry, course: Course) -> Handed:
 def _nothing_of_the_course(found: Gathered) -> str:
     """Say what was handed in where no exercise's file was: it may be work under another name."""
     names = sorted(found.files) or sorted(found.others)
-    shown = ", ".join(clean(path, 80) for path in names[:_SHOWN]) or "no .py file or notebook"
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"no exercise's file was handed in, but {shown}{more}: give files the names of the stubs"
+    shown = listed([clean(name, 80) for name in names]) or "no .py file or notebook"
+    return f"no exercise's file was handed in, but {shown}: give files the names of the stubs"

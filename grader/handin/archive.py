@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import SubmissionError
-from grader.handin.files import read_regular
+from grader.handin.files import is_hidden, is_litter, read_regular
 from grader.handin.pick import SUFFIXES
 from grader.handin.refused import Refused
 from grader.records.text import clean
 
-_NESTED = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+ZIP = ".zip"
+OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")  # not read
+ARCHIVES = (ZIP, *OTHER_ARCHIVES)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack without a bound
 _ENCRYPTED = 1 | 1 << 6 | 1 << 13
 _END = b"PK\x05\x06"
@@ -50,27 +52,17 @@ class Archive:
     """The files of a zip that were asked for."""
 
     files: Mapping[str, bytes]  # by relative path with forward slashes, in order of the path
-    ignored: int  # other files
+    nested: tuple[str, ...] = ()  # paths of archives in it, which are not unpacked
 
 
-def read_archive(
-    source: Path | bytes,
-    limits: ArchiveLimits = ArchiveLimits(),
-    *,
-    name: str = "",
-    suffixes: Sequence[str] = SUFFIXES,
-) -> Archive:
-    """Read the files of a zip whose names end in one of `suffixes`; raises SubmissionError.
-
-    `source` is a path, or a zip's own bytes where it came out of another zip; `name` is what
-    messages call it.
-    """
-    name = name or (source.name if isinstance(source, Path) else "the archive")
+def read_archive(source: Path | bytes, limits: ArchiveLimits = ArchiveLimits()) -> Archive:
+    """Read the sources in a zip, given by its path or as bytes; raises SubmissionError."""
+    name = source.name if isinstance(source, Path) else "the archive"
     try:
         data = _data_of(source, limits)
         _check_directory(data, limits)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _read(archive, limits, tuple(suffixes))
+            return _read(archive, limits)
     except Refused as refused:
         raise _refusal(name, str(refused), refused.next_step) from None
     except Exception as error:  # noqa: BLE001 - hostile bytes; zipfile raises many kinds
@@ -106,14 +98,15 @@ def _crowded(limits: ArchiveLimits) -> Refused:
     return Refused(f"holds more than {limits.entries} files", "hand in only the code")
 
 
-def _read(archive: zipfile.ZipFile, limits: ArchiveLimits, suffixes: tuple[str, ...]) -> Archive:
+def _read(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Archive:
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(archive.infolist()) > limits.entries:
         raise _crowded(limits)
-    paths = [(_path_of(entry), entry) for entry in entries]
-    wanted = {p: e for p, e in paths if p.lower().endswith(suffixes) and not _is_litter(p)}
-    _refuse_clashes([path for path, entry in paths if path in wanted])
-    if not wanted and any(path.lower().endswith(_NESTED) for path, _ in paths):
+    paths = [(path, e) for e in entries if not _is_nobodys(path := _path_of(e))]
+    wanted = {path: entry for path, entry in paths if path.lower().endswith(SUFFIXES)}
+    _refuse_clashes([path for path, _ in paths if path in wanted])
+    nested = tuple(path for path, _ in paths if path.lower().endswith(ARCHIVES))
+    if nested and not wanted:
         raise Refused("holds an archive inside it", "put the files themselves into the zip")
     files: dict[str, bytes] = {}
     left = limits.total_bytes
@@ -121,7 +114,7 @@ def _read(archive: zipfile.ZipFile, limits: ArchiveLimits, suffixes: tuple[str, 
         _refuse_odd(path, wanted[path], limits)
         files[path] = _unpack(archive, path, wanted[path], limits, left)
         left -= len(files[path])
-    return Archive(files, len(entries) - len(files))
+    return Archive(files, nested)
 
 
 def _path_of(entry: zipfile.ZipInfo) -> str:
@@ -133,10 +126,9 @@ def _path_of(entry: zipfile.ZipInfo) -> str:
     return "/".join(part for part in parts if part not in ("", "."))
 
 
-def _is_litter(path: str) -> bool:
+def _is_nobodys(path: str) -> bool:
     """Whether a path is an editor's or a system's own copy, such as __MACOSX/._exercise1.py."""
-    return any(part.startswith(".") or part in ("__MACOSX", "__pycache__")
-               for part in path.split("/"))  # fmt: skip
+    return any(is_hidden(part) or is_litter(part) for part in path.split("/"))
 
 
 def _refuse_clashes(paths: Sequence[str]) -> None:

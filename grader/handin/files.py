@@ -1,4 +1,4 @@
-"""Reads single files that were handed in: regular ones, once, up to a size."""
+"""Single files that were handed in: which are nobody's, and how the others are read."""
 
 import os
 import stat
@@ -7,7 +7,21 @@ from pathlib import Path
 
 from grader.handin.refused import Refused
 
+_LITTER = (
+    "__MACOSX", "__pycache__", "node_modules", "site-packages", ".DS_Store", "Thumbs.db",
+    "desktop.ini",
+)  # fmt: skip
 Opener = Callable[[int], bytes]  # gives a file's content, at most so many bytes; raises Refused
+
+
+def is_litter(name: str) -> bool:
+    """Whether a name is that of what a system or a tool leaves behind."""
+    return name in _LITTER
+
+
+def is_hidden(name: str) -> bool:
+    """Whether systems hide what has this name."""
+    return name.startswith(".")
 
 
 def read_regular(path: Path, limit: int) -> bytes:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
+from grader.handin.archive import ZIP
 from grader.handin.aside import ask
 from grader.handin.files import Opener, read_regular
-from grader.handin.gather import ZIP, Gathered, Part, gather
+from grader.handin.gather import Gathered, Part, gather, listed
 from grader.handin.notebooks import code_cells, unify_newlines
 from grader.handin.pick import SUFFIXES, exercise_named, pick
 from grader.handin.refused import Refused
@@ -79,7 +80,7 @@ def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: i
     if not path.exists():
         raise SubmissionError(f"{path} is not there: name a folder, a .py file or a notebook")
     exercise = exercise_of(path, wanted)
-    around = gather([Part(path.parent, "")], limit, depth=0)
+    around = gather([Part(path.parent, "")], limit, deep=False)
     beside = {
         e.id: _find(around.files, path.parent.name, e, limit) if around.files else Source(e.file)
         for e in course.earlier(exercise)
@@ -118,8 +119,8 @@ def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: in
         name = picked[0].rpartition("/")[2]
         source = source_of(name, files[picked[0]], limit)
         if len(picked) > 1:
-            first, *others = (clean(path, 80) for path in picked[:4])
-            note = f"{first} was graded, and not {', '.join(others)}"
+            first, *others = (clean(path, 80) for path in picked)
+            note = f"{first} was graded, and not {listed(others)}"
             source = replace(source, notes=(*source.notes, note))
         return source
     near = _near(exercise, [path.rpartition("/")[2] for path in files])

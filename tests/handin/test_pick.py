@@ -129,4 +129,4 @@ def test_a_file_that_two_parts_have_is_told(tmp_path: Path) -> None:
         parts.append(Part(tmp_path / name, name))
     gathered = gather(parts, 2**20)
     assert list(gathered.files) == ["exercise1.py"]
-    assert gathered.notes == ("exercise1.py was handed in twice: the last one counts",)
+    assert gathered.notes == ("handed in twice, and the last one counts: exercise1.py",)
