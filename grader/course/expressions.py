@@ -101,7 +101,7 @@ def parse_argument(text: str) -> ArgumentSpec:
         kind, axes, below = found.groups()
         if (below is None) != (kind == "float"):
             raise ValueError(f"'{text}': an int tensor needs '< bound', a float tensor has none")
-        sizes = tuple(parse_size(axis) for axis in axes.split(","))
+        sizes = tuple(map(parse_size, axes.split(","))) if axes.strip() else ()
         return TensorSpec(kind, sizes, None if below is None else parse_size(below))
     if found := _PROBE.match(text):
         probe, size = found.groups()

@@ -189,7 +189,7 @@ def _plain(array: Array) -> Array:
     """Return a contiguous array; of a byte that stands for true, numpy expects that it is 1."""
     if array.dtype == np.bool_:
         array = array.view(np.uint8) != 0
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")  # np.ascontiguousarray gives a scalar the shape (1,)
 
 
 def header_of(call_id: str, answer: Answer) -> dict[str, object]:

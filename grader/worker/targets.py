@@ -181,6 +181,8 @@ def _outside(roles: Sequence[Role]) -> list[Role]:
 
 def _non_contiguous(value: Tensor) -> Tensor:
     """Return a view of the same values whose strides are not those of a fresh tensor."""
+    if value.dim() == 0:
+        return value  # it has one number, and no strides
     if value.dim() < 2:
         return value.repeat_interleave(2)[::2]
     return value.transpose(0, -1).contiguous().transpose(0, -1)

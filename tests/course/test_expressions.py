@@ -62,6 +62,7 @@ def test_tensor_reads_the_dims_of_its_axes(axes: list[str]) -> None:
     ("text", "due"),
     [
         ("float[b, h*d]", TensorSpec("float", (Size("b"), Size("h*d")), None)),
+        ("float[]", TensorSpec("float", (), None)),
         ("int[b, t] < v + 1", TensorSpec("int", (Size("b"), Size("t")), Size("v + 1"))),
         ("mixing[2*k]", ProbeSpec("mixing", Size("2*k"))),
         ("h*d", Size("h*d")),
@@ -74,7 +75,7 @@ def test_argument_reads_every_form(text: str, due: object) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "float[]",
+        "float[b,]",
         "float[b, t",
         "float[b] < 3",
         "int[b]",

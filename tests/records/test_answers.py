@@ -144,3 +144,8 @@ def test_load_tensors_keeps_one_order() -> None:
 def test_parse_greeting_refuses_another_form() -> None:
     with pytest.raises(Violation, match="a greeting of another form"):
         parse_greeting({"loaded": "yes", "error": None, "names": []})
+
+
+def test_load_tensors_keeps_the_shape_of_a_scalar() -> None:
+    (array,) = load_tensors(safetensors.numpy.save({"output": np.array(1.5)})).values()
+    assert array.shape == ()
