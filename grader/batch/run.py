@@ -16,7 +16,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
-from grader.execute.memory import Memory, admitted, control_group, find_memory
+from grader.execute.memory import Admission, admit, control_group
 from grader.key.secret import mark_of, split_and_secret
 
 
@@ -40,8 +40,7 @@ class Batch:
     """What a batch did."""
 
     isolation: Level
-    jobs: int  # submissions graded at once
-    memory: Memory | None  # what they had together, where anybody knows
+    admission: Admission
     graded: int  # submissions of which something was graded now
     unchanged: int
     summary: Summary  # of all results in the folder
@@ -59,9 +58,8 @@ def run_batch(
     """
     folder, hidden = request.folder, request.hidden
     level = choose_for_class(request.isolation)
-    memory = Memory(request.memory, "--memory") if request.memory else find_memory()
-    jobs = admitted(request.jobs, memory, folder.course.limits, told=bool(request.memory))
     entries = find_entries(request.submissions, folder.course)
+    admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.limits)
     _refuse_inside(request)
     split, secret = split_and_secret(folder, hidden=hidden)
     about = About(folder.course.title, split)
@@ -72,13 +70,14 @@ def run_batch(
         )
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
-        with control_group(memory) as group:
+        with control_group(admission.memory) as group:
             workplace = replace(workplace, group=group)
-            graded = _grade_all(replace(request, jobs=jobs), entries, workplace, results, advance)
+            request = replace(request, jobs=admission.jobs)
+            graded = _grade_all(request, entries, workplace, results, advance)
         summary = summarise(request.results, folder.course)
     finally:
         results.close()
-    return Batch(level, jobs, memory, graded, len(entries) - graded, summary)
+    return Batch(level, admission, graded, len(entries) - graded, summary)
 
 
 def _refuse_inside(request: BatchRequest) -> None:
@@ -100,7 +99,7 @@ def _grade_all(
     known = {} if request.force else results.digests()
     units = (Unit(e, workplace.exercises, known.get(e.student, {})) for e in entries)
     graded = 0
-    with Pool(partial(_grader, workplace), min(request.jobs, len(entries))) as pool:
+    with Pool(partial(_grader, workplace), request.jobs) as pool:
         for done in pool.map(units):
             if isinstance(done, Lost):
                 done = _given_up(done)

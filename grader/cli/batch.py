@@ -48,9 +48,8 @@ def run_batch_command(
     finally:
         progress.finish()
     _tell(batch, results)
-    if batch.jobs < request.jobs and batch.memory:
-        told = f"{batch.jobs} at once, not {request.jobs}: {batch.memory.mib} MiB of memory"
-        click.echo(f"{told} ({batch.memory.source}); see --memory and --jobs", err=True)
+    if batch.admission.note:
+        click.echo(batch.admission.note, err=True)
     return 0
 
 

@@ -159,6 +159,6 @@ def as_text(found: Isolation, levels: list[Examined], kept: Kept) -> str:
         "",
         f"All submissions of a class together are kept below {kept.mib} MiB, by {kept.by}."
         if kept.mib
-        else "What is free is not known here: tell `grade batch` with --memory.",
+        else "What is free is not known here: tell it with --memory.",
     ]
     return "\n".join(lines)

@@ -12,6 +12,12 @@ COURSE = click.option(
 )
 
 JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
+MEMORY = click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="What all submissions together may take; else nine tenths of what is free.",
+)
 
 ISOLATION = click.option(
     "--isolation",

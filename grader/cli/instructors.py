@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, JOBS, Suggesting
+from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, Suggesting
 
 
 @click.command()
@@ -67,12 +67,7 @@ def audit(
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
-@click.option(
-    "--memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="What all submissions together may take; else nine tenths of what is free.",
-)
+@MEMORY
 def batch(
     submissions: Path,
     results: Path,
@@ -170,6 +165,7 @@ def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore
 )
 @click.option("--student", default="", help="Grade one student's submission.")
 @JOBS
+@MEMORY
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--public", is_flag=True, help="Use the public cases in place of the hidden ones.")
@@ -178,6 +174,7 @@ def nbgrader_autograde(
     directory: Path,
     student: str,
     jobs: int | None,
+    memory: int | None,
     isolation: str | None,
     force: bool,
     public: bool,
@@ -190,11 +187,8 @@ def nbgrader_autograde(
     """
     from grader.cli.nbgrader import run_autograde
 
-    sys.exit(
-        run_autograde(
-            directory, assignment, student, jobs, isolation=isolation, force=force, public=public
-        )
-    )
+    run = partial(run_autograde, isolation=isolation, force=force, public=public)
+    sys.exit(run(directory, assignment, student, jobs, memory=memory))
 
 
 @click.command()

@@ -74,6 +74,7 @@ def run_autograde(
     student: str,
     jobs: int | None,
     *,
+    memory: int | None,
     isolation: str | None,
     force: bool,
     public: bool,
@@ -84,7 +85,7 @@ def run_autograde(
 
     level = Level(isolation) if isolation else None
     request = AutogradeRequest(
-        directory, assignment, student, force, public, jobs or cores(), level
+        directory, assignment, student, force, public, jobs or cores(), level, memory
     )
     progress = ProgressBar(rate_of="students")
     try:
@@ -92,6 +93,8 @@ def run_autograde(
     finally:
         progress.finish()
     _report(assignment, outcome)
+    if outcome.admission:
+        click.echo(outcome.admission, err=True)
     return int(bool(outcome.problems))
 
 

@@ -30,6 +30,15 @@ class Memory:
     source: str  # where the number comes from, in words
 
 
+@dataclass(frozen=True)
+class Admission:
+    """How many submissions are graded at once."""
+
+    jobs: int
+    memory: Memory | None  # what they have together, where anybody knows
+    note: str = ""  # where fewer than asked for fit
+
+
 def find_memory() -> Memory | None:
     """Return nine tenths of what is free now; None where the system does not tell."""
     with contextlib.suppress(OSError, ValueError, KeyError):
@@ -41,20 +50,26 @@ def find_memory() -> Memory | None:
     return None
 
 
-def admitted(jobs: int, memory: Memory | None, limits: Limits, *, told: bool) -> int:
-    """Return how many submissions may be graded at once, at least one.
+def admit(jobs: int, told: int | None, limits: Limits) -> Admission:
+    """Say how many of `jobs` submissions may be graded at once, at least one.
 
-    Raises UsageError where a limit that was `told` is too small for one.
+    `told` is the MiB of --memory, None where it was not given. Raises UsageError where that is too
+    little for one.
     """
+    memory = Memory(told, "--memory") if told else find_memory()
     one = _PROCESSES + _CHILDREN * limits.data_mib
     if memory is None:
-        return jobs
-    if told and memory.mib < one:
+        return Admission(jobs, None)
+    if told and told < one:
         raise UsageError(
-            f"one submission may take {one} MiB, and --memory is {memory.mib}: give more, or "
+            f"one submission may take {one} MiB, and --memory is {told}: give more, or "
             "lower data_mib in course.yml"
         )
-    return max(1, min(jobs, memory.mib // one))
+    fit = max(1, memory.mib // one)
+    if fit >= jobs:
+        return Admission(jobs, memory)
+    what = f"{fit} at once, not {jobs}: {memory.mib} MiB of memory ({memory.source})"
+    return Admission(fit, memory, f"{what}; see --memory and --jobs")
 
 
 def _left_in_groups() -> Iterator[int]:

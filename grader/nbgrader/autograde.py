@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from grader.batch.workplace import Workplace, prepare_workplace
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
+from grader.execute.memory import admit, control_group
 from grader.nbgrader.bulk import GradedHandin, Steps, StudentGrader
 from grader.nbgrader.executor import SandboxExecute
 from grader.nbgrader.gradebook import open_gradebook, read_sheets
@@ -38,6 +39,7 @@ class AutogradeRequest:
     public: bool = False  # on the public cases, whatever nbgrader_config.py says
     jobs: int = 1  # processes
     isolation: Level | None = None  # else as nbgrader_config.py says
+    memory: int | None = None  # MiB for all together; nine tenths of what is free where None
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class AutogradeSummary:
     skipped: list[str] = field(default_factory=list)
     notes: list[StudentNote] = field(default_factory=list)
     problems: list[StudentNote] = field(default_factory=list)  # for a person
+    admission: str = ""  # where fewer were graded at once than asked for
 
 
 class AutogradeProgress(Protocol):
@@ -85,12 +88,17 @@ def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> Autogra
         if not waiting:
             return outcome
         progress.expect(len(waiting))
+        admission = admit(min(request.jobs, len(waiting)), request.memory, folder.course.limits)
+        outcome.admission = admission.note
         workplace = _workplace(folder, request, SandboxExecute(parent=converter), progress)
-        begin = partial(_student_grader, workplace, request.directory.resolve(), sheets)
+        begin = partial(_student_grader, request.directory.resolve(), sheets)
         late = AssignLatePenalties(config=app.config)
         writer = GradebookWriter(gradebook, request.assignment, late)
         handins = (read_handin(s, path, folder.course) for s, path in waiting.items())
-        with Pool(begin, min(request.jobs, len(waiting))) as pool:
+        with (
+            control_group(admission.memory) as group,
+            Pool(partial(begin, replace(workplace, group=group)), admission.jobs) as pool,
+        ):
             for graded in pool.map(handins):
                 if not isinstance(graded, Lost):
                     writer.write(graded)
@@ -141,7 +149,7 @@ def _workplace(
 
 @contextlib.contextmanager
 def _student_grader(
-    workplace: Workplace, directory: Path, sheets: Mapping[str, Sheet]
+    directory: Path, sheets: Mapping[str, Sheet], workplace: Workplace
 ) -> Iterator[Callable[[Handin], GradedHandin]]:
     """Give what grades submissions, in a process of its own."""
     app = open_app(directory)

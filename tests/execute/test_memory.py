@@ -7,7 +7,7 @@ import pytest
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.execute import memory
-from grader.execute.memory import Memory, admitted, control_group, enter_group, find_memory
+from grader.execute.memory import Memory, admit, control_group, enter_group, find_memory
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_nothing_is_found_where_the_system_does_not_tell(
 def test_children_that_are_admitted_fit_together(folder: CourseFolder) -> None:
     limits = folder.course.limits.model_copy(update={"data_mib": 1000})
     for jobs, mib in [(8, 20_000), (8, 5_400), (8, 2_700), (1, 20_000)]:
-        number = admitted(jobs, Memory(mib, ""), limits, told=True)
+        number = admit(jobs, mib, limits).jobs
         assert number <= jobs
         assert number * (2 * 1000 + 700) <= mib
         assert number == jobs or (number + 1) * (2 * 1000 + 700) > mib
@@ -70,9 +70,28 @@ def test_children_that_are_admitted_fit_together(folder: CourseFolder) -> None:
 
 def test_limit_that_is_too_small_for_one_is_refused(folder: CourseFolder) -> None:
     with pytest.raises(UsageError, match=r"one submission may take \d+ MiB, and --memory is 100"):
-        admitted(2, Memory(100, "--memory"), folder.course.limits, told=True)
-    assert admitted(2, Memory(100, "found"), folder.course.limits, told=False) == 1
-    assert admitted(2, None, folder.course.limits, told=False) == 2
+        admit(2, 100, folder.course.limits)
+
+
+@pytest.mark.parametrize(
+    ("found", "jobs", "note"),
+    [
+        (Memory(100, "what is there"), 1, "1 at once, not 2: 100 MiB of memory (what is there)"),
+        (Memory(100_000, "what is there"), 2, ""),
+        (None, 2, ""),
+    ],
+    ids=["little", "much", "unknown"],
+)
+def test_fewer_are_admitted_where_little_is_found(
+    found: Memory | None,
+    jobs: int,
+    note: str,
+    folder: CourseFolder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "find_memory", lambda: found)
+    admission = admit(2, None, folder.course.limits)
+    assert (admission.jobs, admission.note.partition(";")[0]) == (jobs, note)
 
 
 def test_control_group_is_made_beside_our_own_and_taken_away(machine: Path) -> None:

@@ -37,6 +37,7 @@ from traitlets.config import Config
 from grader.batch.export import Format, export_rows
 from grader.course.load import load_course
 from grader.errors import UsageError
+from grader.nbgrader import autograde
 from grader.nbgrader.autograde import open_app
 from grader.nbgrader.bulk import Steps, StudentGrader
 from grader.nbgrader.cells import kind_points
@@ -359,6 +360,23 @@ def test_export_says_whose_score_is_not_final(term: Term) -> None:
 def test_unknown_assignment_is_one_line(term: Term) -> None:
     with pytest.raises(UsageError, match=r"no assignment 'nothing' .*generate_assignment nothing"):
         term.grade(assignment="nothing")
+
+
+def test_too_little_memory_for_one_submission_is_one_line(term: Term) -> None:
+    with pytest.raises(UsageError, match=r"one submission may take \d+ MiB, and --memory is 100"):
+        term.grade(force=True, memory=100)
+
+
+def test_no_more_are_graded_at_once_than_fit(term: Term, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PoolMade(Exception):  # it ends the run where the number is known
+        pass
+
+    def make_pool(_: object, jobs: int) -> None:
+        raise PoolMade(jobs)
+
+    monkeypatch.setattr(autograde, "Pool", make_pool)
+    with pytest.raises(PoolMade, match=r"^2$"):
+        term.grade(force=True, jobs=8, memory=2 * (700 + 2 * 1024) + 100)
 
 
 def test_class_that_handed_in_nothing_is_one_line(term: Term, tmp_path: Path) -> None:
