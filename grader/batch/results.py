@@ -15,6 +15,7 @@ from pathlib import Path
 
 import filelock
 
+from grader.batch.register import SCHEMA, ClassList, Renamed, enter, refuse_other_folder, renamed
 from grader.batch.unit import GradedSubmission
 from grader.errors import InternalError, UsageError
 from grader.files import replace_file
@@ -23,8 +24,8 @@ from grader.records.results import Diagnosis, Status, result_to_json
 
 DATABASE = "results.sqlite"
 STUDENTS = "students"
-RESULTS_VERSION = 1
-_SCHEMA = """
+RESULTS_VERSION = 2
+_SCHEMA = f"""{SCHEMA}
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS students (
     student TEXT PRIMARY KEY, file TEXT NOT NULL UNIQUE, notes TEXT NOT NULL
@@ -32,7 +33,7 @@ CREATE TABLE IF NOT EXISTS students (
 CREATE TABLE IF NOT EXISTS results (
     student TEXT NOT NULL REFERENCES students (student), exercise TEXT NOT NULL,
     digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
-    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL,
+    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
     PRIMARY KEY (student, exercise)
 );
 """
@@ -44,6 +45,7 @@ class About:
 
     course: str  # its title
     split: str
+    secret: str = ""  # the mark of the one that hidden cases are drawn from
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class _Row:
     absent: bool
     remarks: str  # JSON
     result: str  # JSON
+    key: str  # a digest of the course and the secret
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,10 @@ class StoredResult:
 class Results:
     """The results of one course in one folder; only one process at a time writes them."""
 
-    def __init__(self, folder: Path, about: About, *, cases: str = "") -> None:
-        """Open or begin a folder; raises UsageError where it holds something else.
-
-        `cases` tells the hidden cases of one secret from those of another.
-        """
+    def __init__(self, folder: Path, about: About) -> None:
+        """Open or begin a folder; raises UsageError where it holds something else."""
         self.folder = folder
         self._about = about
-        self._cases = cases
         with _reported(folder):
             (folder / STUDENTS).mkdir(parents=True, exist_ok=True)
             self._lock = filelock.FileLock(folder / ".lock")
@@ -113,6 +112,15 @@ class Results:
         self._database.close()
         self._lock.release()
 
+    def enter(self, given: ClassList) -> None:
+        """Keep who is in a class; raises UsageError where the results are of another folder."""
+        refuse_other_folder(self._database, self.folder, given)
+        with _reported(self.folder):
+            for one in list(renamed(self._database, given.entries)):
+                self._rename(one)
+            with self._database:
+                enter(self._database, given)
+
     def digests(self) -> dict[str, dict[str, str]]:
         """Return the digest of each result, by student and exercise."""
         found: dict[str, dict[str, str]] = {}
@@ -128,7 +136,7 @@ class Results:
         """Write what a submission came to; raises InternalError where that cannot be done."""
         with _reported(self.folder):
             rows = self._rows_before(graded.student) | {
-                exercise: _row(graded, exercise) for exercise in graded.results
+                exercise: _row(graded, exercise, key) for exercise in graded.results
             }
             file = self._file_of(graded.student)
             document = {
@@ -150,7 +158,7 @@ class Results:
                     (graded.student, file, json.dumps(graded.notes)),
                 )
                 self._database.executemany(
-                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [astuple(rows[exercise]) for exercise in sorted(graded.results)],
                 )
 
@@ -160,6 +168,25 @@ class Results:
             self._database.execute(
                 "INSERT OR REPLACE INTO about VALUES ('notes', ?)", (json.dumps(notes),)
             )
+
+    def _rename(self, one: Renamed) -> None:
+        """Give results the name that their student has now."""
+        old, new = (self.folder / STUDENTS / self._file_of(s) for s in (one.before, one.now))
+        if old.is_file():
+            document = {**json.loads(old.read_text("utf-8")), "student": one.now}
+            replace_file(new, (json.dumps(document, ensure_ascii=False) + "\n").encode())
+        with self._database:
+            values = (one.now, one.before)
+            self._database.execute("UPDATE results SET student = ? WHERE student = ?", values)
+            self._database.execute(
+                "UPDATE students SET student = ?, file = ? WHERE student = ?",
+                (one.now, new.name, one.before),
+            )
+            self._database.execute(
+                "UPDATE handed SET student = ?, before = ? WHERE student = ?",
+                (one.now, one.before, one.before),
+            )
+        old.unlink(missing_ok=True)
 
     def _rows_before(self, student: str) -> dict[str, _Row]:
         """Return what is stored of a student, by exercise."""
@@ -179,22 +206,19 @@ class Results:
         wanted = {"results_version": str(RESULTS_VERSION), **asdict(self._about)}
         found = dict(self._database.execute("SELECT name, value FROM about"))
         for name, value in wanted.items():
-            if name in found and found[name] != value:
+            if name == "secret" and found.get(name, value) != value:
+                raise UsageError(
+                    f"{self.folder} holds results on the hidden cases of another secret: put that "
+                    "one back from a backup, or name another folder"
+                )
+            if found.get(name, value) != value:
                 what = name.replace("_", " ")
                 raise UsageError(
                     f"{self.folder} holds results of another kind ({what}: {found[name]}, not "
                     f"{value}): name another folder"
                 )
-        if found.get("cases", self._cases) != self._cases:
-            raise UsageError(
-                f"{self.folder} holds results on the hidden cases of another secret: put that one "
-                "back from a backup, or name another folder"
-            )
         with self._database:
-            self._database.executemany(
-                "INSERT OR REPLACE INTO about VALUES (?, ?)",
-                {**wanted, "cases": self._cases}.items(),
-            )
+            self._database.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
 
 
 @contextlib.contextmanager
@@ -205,6 +229,9 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
         raise UsageError(f"{folder} holds no results: run grade batch -o {folder.name} first")
     try:
         with contextlib.closing(sqlite3.connect(path)) as database:
+            about = dict(database.execute("SELECT name, value FROM about"))
+            if about.get("results_version") != str(RESULTS_VERSION):
+                raise UsageError(f"{folder} is of another version of grader: grade the class anew")
             yield database
     except sqlite3.DatabaseError as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
@@ -217,7 +244,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _row(graded: GradedSubmission, exercise: str) -> _Row:
+def _row(graded: GradedSubmission, exercise: str, key: str) -> _Row:
     result = graded.results[exercise]
     return _Row(
         graded.student,
@@ -229,6 +256,7 @@ def _row(graded: GradedSubmission, exercise: str) -> _Row:
         exercise in graded.absent,
         json.dumps(graded.remarks[exercise]),
         json.dumps(result_to_json(result), ensure_ascii=False),
+        key,
     )
 
 

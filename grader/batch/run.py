@@ -1,13 +1,15 @@
 """`grade batch`: from a folder of submissions to a folder of results."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from grader.batch.entries import Entry, find_entries, find_others
+from grader.batch.levels import Levels
 from grader.batch.pool import Lost, Pool
+from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
@@ -18,6 +20,7 @@ from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.memory import Admission, admit, control_group
 from grader.key.secret import mark_of, split_and_secret
+from grader.records.people import Person
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class BatchRequest:
     isolation: Level | None = None  # the best there is, and not below landlock, where None
     force: bool = False  # grade again what is unchanged
     memory: int | None = None  # MiB for all together; nine tenths of what is free where None
+    roster: Sequence[Person] | None = None  # who is in the class; who was before where None
+    merge: bool = False  # whether results of other folders stay beside these
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of files, by exercise
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,10 @@ def run_batch(
     entries = find_entries(request.submissions, folder.course)
     admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.limits)
     _refuse_inside(request)
-    split, secret = split_and_secret(folder, hidden=hidden)
-    about = About(folder.course.title, split)
-    results = Results(request.results, about, cases=mark_of(secret) if hidden else "")
+    Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
+    results = Results(request.results, _about(folder, hidden=hidden))
     try:
+        results.enter(ClassList(request.submissions, entries, request.roster, request.merge))
         workplace = prepare_workplace(
             folder, request.exercises, level, expect, advance, hidden=hidden
         )
@@ -78,6 +84,11 @@ def run_batch(
     finally:
         results.close()
     return Batch(level, admission, graded, len(entries) - graded, summary)
+
+
+def _about(folder: CourseFolder, *, hidden: bool) -> About:
+    split, secret = split_and_secret(folder, hidden=hidden)
+    return About(folder.course.title, split, mark_of(secret) if hidden else "")
 
 
 def _refuse_inside(request: BatchRequest) -> None:
@@ -97,7 +108,7 @@ def _grade_all(
 ) -> int:
     """Keep what is graded, and return of how many submissions it was."""
     known = {} if request.force else results.digests()
-    units = (Unit(e, workplace.exercises, known.get(e.student, {})) for e in entries)
+    units = (Unit(e, workplace.exercises, known.get(e.student, {}), request.names) for e in entries)
     graded = 0
     with Pool(partial(_grader, workplace), request.jobs) as pool:
         for done in pool.map(units):

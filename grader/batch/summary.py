@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
+from grader.batch.people import NOTHING, Member, labels_by_submission
+from grader.batch.register import read_members
 from grader.batch.results import StoredResult, reading
 from grader.course.models import Course
 
 _BUGS = 12  # of the most frequent
+_NAMES = 10  # of those who handed in nothing
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,13 @@ class Remark:
 
 @dataclass(frozen=True)
 class StudentSummary:
-    """One student's scores."""
+    """One person's scores; those of a group have a line each."""
 
-    student: str
+    student: str  # no other's
     scores: Mapping[str, float | None]  # by exercise; None where nothing was handed in
     total: float
     finding: str  # the first named mistake, else the first failed check's sentence
+    member: Member
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,23 @@ class Summary:
     """A class at a glance."""
 
     course: str
+    split: str
+    secret: str  # the mark of the one that the hidden cases are drawn from
+    keys: tuple[str, ...]  # of course, secret and grader; more than one where results are mixed
     students: int
     exercises: tuple[ExerciseSummary, ...]
     by_student: tuple[StudentSummary, ...]  # the best first
     bugs: tuple[BugSummary, ...]  # the most frequent first
     remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one submission came to in one exercise."""
+
+    score: float
+    possible: float
+    result: StoredResult
 
 
 def summarise(folder: Path, course: Course) -> Summary:
@@ -76,52 +92,84 @@ def summarise(folder: Path, course: Course) -> Summary:
     exercises = [exercise.id for exercise in course.exercises]
     with reading(folder) as database:
         about = dict(database.execute("SELECT name, value FROM about"))
-        (students,) = database.execute("SELECT COUNT(*) FROM students").fetchone()
+        members = read_members(database)
+        rows = _rows(database)
+        keys = read_keys(database)
+        mine = [rows.get(member.submission, {}) for member in members]
+        told = [*mixed(keys), *_other_course(about.get("course", ""), course)]
+        warnings = [Remark("", "", text) for text in told]
         return Summary(
             about.get("course", ""),
-            students,
-            tuple(s for e in exercises if (s := _exercise(database, e)) is not None),
-            tuple(_students(database, exercises)),
-            _bugs(database, exercises),
-            tuple(_remarks(database, exercises, json.loads(about.get("notes", "[]")))),
+            about.get("split", ""),
+            about.get("secret", ""),
+            keys,
+            len(members),
+            tuple(s for e in exercises if (s := _exercise(e, mine)) is not None),
+            tuple(_students(members, mine, exercises)),
+            _bugs(mine, exercises),
+            (*warnings, *_remarks(database, members, exercises)),
         )
 
 
-def _exercise(database: sqlite3.Connection, exercise: str) -> ExerciseSummary | None:
-    rows = database.execute(
-        "SELECT score, max_score FROM results WHERE exercise = ? AND NOT absent", (exercise,)
-    ).fetchall()
+def read_keys(database: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the digests of course, secret and grader that there are results of."""
+    return tuple(
+        key for (key,) in database.execute("SELECT DISTINCT key FROM results ORDER BY key")
+    )
+
+
+def mixed(keys: Sequence[str]) -> list[str]:
+    """Say that scores cannot be compared, where they are of several courses or versions."""
+    if len(keys) < 2:
+        return []
+    return [
+        f"results are of {len(keys)} versions of the course or of grader, so their scores cannot "
+        "be compared: run grade batch on all folders and exercises again"
+    ]
+
+
+def _other_course(title: str, course: Course) -> list[str]:
+    if title == course.title:
+        return []
+    return [f"results are of the course {title!r}, and are shown by {course.title!r}"]
+
+
+def _rows(database: sqlite3.Connection) -> dict[str, dict[str, _Row]]:
+    """Return what was handed in, by submission and exercise."""
+    found: dict[str, dict[str, _Row]] = {}
+    for student, exercise, score, possible, text in database.execute(
+        "SELECT student, exercise, score, max_score, result FROM results WHERE NOT absent"
+    ):
+        row = _Row(score, possible, StoredResult.parse(text))
+        found.setdefault(student, {})[exercise] = row
+    return found
+
+
+def _exercise(exercise: str, mine: Sequence[Mapping[str, _Row]]) -> ExerciseSummary | None:
+    rows = [own[exercise] for own in mine if exercise in own]
     if not rows:
         return None
-    scores = [score for score, _ in rows]
-    full = sum(score >= possible for score, possible in rows)
+    scores = [row.score for row in rows]
+    full = sum(row.score >= row.possible for row in rows)
     none = sum(score <= 0 for score in scores)
     middle = median(scores)
     name = _short(exercise)
-    return ExerciseSummary(exercise, name, rows[0][1], len(rows), mean(scores), middle, full, none)
+    return ExerciseSummary(
+        exercise, name, rows[0].possible, len(rows), mean(scores), middle, full, none
+    )
 
 
-def _students(database: sqlite3.Connection, exercises: Sequence[str]) -> list[StudentSummary]:
-    scores: dict[str, dict[str, float | None]] = {}
-    findings: dict[str, dict[str, str]] = {}
-    for (student,) in database.execute("SELECT student FROM students"):
-        scores[student] = dict.fromkeys(exercises)
-        findings[student] = {}
-    for student, exercise, score, text in database.execute(
-        "SELECT student, exercise, score, result FROM results WHERE NOT absent"
-    ):
-        if exercise in exercises:
-            scores[student][exercise] = score
-            findings[student][exercise] = _finding(StoredResult.parse(text))
-    found = [
-        StudentSummary(
-            student,
-            some,
-            round(sum(score or 0.0 for score in some.values()), 2),
-            next((f"{_short(e)}: {t}" for e in exercises if (t := findings[student].get(e))), ""),
-        )
-        for student, some in scores.items()
-    ]
+def _students(
+    members: Sequence[Member], mine: Sequence[Mapping[str, _Row]], exercises: Sequence[str]
+) -> list[StudentSummary]:
+    found = []
+    for member, own in zip(members, mine, strict=True):
+        kept = {e: own[e] for e in exercises if e in own}
+        scores = {e: kept[e].score if e in kept else None for e in exercises}
+        findings = ((e, _finding(row.result)) for e, row in kept.items())
+        first = next((f"{_short(e)}: {text}" for e, text in findings if text), "")
+        total = round(sum(row.score for row in kept.values()), 2)
+        found.append(StudentSummary(member.label, scores, total, first, member))
     return sorted(found, key=lambda s: (-s.total, s.student))
 
 
@@ -133,28 +181,44 @@ def _finding(result: StoredResult) -> str:
     return next(iter(result.messages), "")
 
 
-def _bugs(database: sqlite3.Connection, exercises: Sequence[str]) -> tuple[BugSummary, ...]:
+def _bugs(mine: Sequence[Mapping[str, _Row]], exercises: Sequence[str]) -> tuple[BugSummary, ...]:
     counted: Counter[tuple[str, tuple[str, ...]]] = Counter()
-    for exercise, text in database.execute("SELECT exercise, result FROM results"):
-        diagnoses = StoredResult.parse(text).diagnoses if exercise in exercises else ()
-        counted.update({(exercise, d.bugs) for d in diagnoses if d.bugs})
+    for own in mine:
+        for exercise, row in own.items():
+            diagnoses = row.result.diagnoses if exercise in exercises else ()
+            counted.update({(exercise, d.bugs) for d in diagnoses if d.bugs})
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     return tuple(BugSummary(e, bugs, count) for (e, bugs), count in ranked[:_BUGS])
 
 
 def _remarks(
-    database: sqlite3.Connection, exercises: Sequence[str], notes: Sequence[str]
+    database: sqlite3.Connection, members: Sequence[Member], exercises: Sequence[str]
 ) -> list[Remark]:
-    """Return what a person should know; `notes` are those on the class's folder itself."""
-    found = [Remark("", "", note) for note in notes]
+    """Return what a person should know, first of the class's folder as a whole."""
+    labels = labels_by_submission(members)
+    told = database.execute("SELECT value FROM about WHERE name = 'notes'").fetchone()
+    found = [Remark("", "", note) for note in json.loads(told[0] if told else "[]")]
+    found += [Remark("", "", text) for text in _absent(members)]
+    for member in members:
+        found += [Remark(member.label, "", mark) for mark in member.marks if mark != NOTHING]
     for student, text in database.execute("SELECT student, notes FROM students"):
-        found += [Remark(student, "", note) for note in json.loads(text)]
+        found += [Remark(labels.get(student, student), "", note) for note in json.loads(text)]
     for student, exercise, text in database.execute(
         "SELECT student, exercise, remarks FROM results"
     ):
         if exercise in exercises:
-            found += [Remark(student, exercise, remark) for remark in json.loads(text)]
+            label = labels.get(student, student)
+            found += [Remark(label, exercise, remark) for remark in json.loads(text)]
     return sorted(found, key=lambda remark: (remark.student, remark.exercise, remark.text))
+
+
+def _absent(members: Sequence[Member]) -> list[str]:
+    """Say who handed in nothing, in one line."""
+    names = [member.label for member in members if NOTHING in member.marks]
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return [f"handed in nothing ({len(names)}): {', '.join(names[:_NAMES])}{more}"]
 
 
 def _short(exercise: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
@@ -21,6 +21,7 @@ class Unit:
     entry: Entry
     exercises: tuple[str, ...]
     known: Mapping[str, str]  # digests of what was graded before, by exercise; empty to regrade
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of files, by exercise
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class GradedSubmission:
 def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
     """Read a submission and grade what of it is new or changed."""
     course = engine.folder.course
-    handed = read_entry(unit.entry, course)
+    handed = read_entry(unit.entry, course, unit.names)
     digests = {
         e: unit_digest(engine.keys.digest, course, course.exercise(e), handed.submission)
         for e in unit.exercises

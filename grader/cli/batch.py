@@ -4,22 +4,36 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from grader.batch.roster import read_roster
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.summary import summarise
 from grader.cli.progress import ProgressBar
-from grader.course.load import find_course, load_course
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.errors import UsageError
 from grader.execute.isolation import Level
 from grader.handin.choose import chosen_exercises
+from grader.handin.pick import SUFFIXES
 from grader.report.batch import render_students, render_summary, summary_to_json
 
 
+@dataclass(frozen=True)
+class ClassFiles:
+    """Which files a class is read from and written to."""
+
+    submissions: Path
+    results: Path
+    roster: Path | None
+    files: tuple[str, ...]  # EXERCISE=NAME
+    merge: bool  # whether the results may be of other folders, too
+
+
 def run_batch_command(
-    submissions: Path,
-    results: Path,
+    given: ClassFiles,
     course: Path | None,
     only: Sequence[str],
     jobs: int | None,
@@ -34,23 +48,38 @@ def run_batch_command(
     request = BatchRequest(
         folder,
         chosen_exercises(folder, only),
-        submissions,
-        results,
+        given.submissions,
+        given.results,
         jobs or cores(),
         hidden=not public,
         isolation=Level(isolation) if isolation else None,
         force=force,
         memory=memory,
+        roster=read_roster(given.roster) if given.roster else None,
+        merge=given.merge,
+        names=_names(folder, given.files),
     )
     progress = ProgressBar(rate_of="students")
     try:
         batch = run_batch(request, expect=progress.expect, advance=progress.advance)
     finally:
         progress.finish()
-    _tell(batch, results)
+    _tell(batch, given.results)
     if batch.admission.note:
         click.echo(batch.admission.note, err=True)
     return 0
+
+
+def _names(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
+    """Return other names of files by exercise; raises UsageError."""
+    names = {}
+    for text in files:
+        typed, _, name = text.partition("=")
+        if not name.endswith(SUFFIXES) or "/" in name:
+            raise UsageError(f"--file {text}: give it as exercise3=hw1.py, or with a notebook")
+        (exercise,) = chosen_exercises(folder, [typed])
+        names[exercise.id] = name
+    return names
 
 
 def _tell(batch: Batch, results: Path) -> None:

@@ -64,6 +64,19 @@ def audit(
 @COURSE
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
 @JOBS
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Who is in the class: CSV with any of id, name, email, login and group.",
+)
+@click.option("--merge", is_flag=True, help="Add another folder's submissions to the results.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="EXERCISE=NAME",
+    help="Take a file of this name, too; may be repeated.",
+)
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
@@ -74,6 +87,9 @@ def batch(
     course: Path | None,
     only: tuple[str, ...],
     jobs: int | None,
+    roster: Path | None,
+    merge: bool,
+    files: tuple[str, ...],
     public: bool,
     isolation: str | None,
     force: bool,
@@ -81,16 +97,19 @@ def batch(
 ) -> None:
     """Grade a class: a folder with one folder, zip, .py file or notebook a student.
 
-    Stopped at any moment and started again, it goes on where it was.
+    Unzipped downloads of Moodle, Canvas and Gradescope and clones of GitHub Classroom are such
+    folders. Stopped at any moment and started again, it goes on where it was.
 
     \b
-    Example:
-      grade batch submissions -o results
+    Examples:
+      grade batch submissions -o results --roster class.csv
+      grade batch more-submissions -o results --merge
     """
-    from grader.cli.batch import run_batch_command
+    from grader.cli.batch import ClassFiles, run_batch_command
 
     run = partial(run_batch_command, isolation=isolation, public=public, force=force)
-    sys.exit(run(submissions, results, course, only, jobs, memory=memory))
+    given = ClassFiles(submissions, results, roster, files, merge)
+    sys.exit(run(given, course, only, jobs, memory=memory))
 
 
 @click.command()

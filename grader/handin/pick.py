@@ -8,17 +8,19 @@ from grader.course.models import Exercise
 SUFFIXES = (".py", ".ipynb")
 
 
-def pick(paths: Iterable[str], exercise: Exercise) -> list[str]:
+def pick(paths: Iterable[str], exercise: Exercise, also: str = "") -> list[str]:
     """Return the relative paths that may be an exercise's file, the one that is graded first.
 
-    A .py file comes before a notebook, the name of the stub before the exercise's id. Of those the
-    file nearest to the top counts, and of several attempts the last.
+    A .py file comes before a notebook, the name of the stub before the exercise's id, and these
+    before the name `also` that an instructor gives. Of those the file nearest to the top counts,
+    and of several attempts the last.
     """
     found = []
+    ranks = [*file_names(exercise), also]
     for path in paths:
         name = path.rpartition("/")[2]
-        if proper := proper_name(name, exercise):
-            rank = file_names(exercise).index(proper[0])
+        if proper := proper_name(name, exercise) or _called(name, also):
+            rank = ranks.index(proper[0])
             found.append((rank, path.count("/"), -proper[1], path))
     return [path for *_, path in sorted(found)]
 
@@ -42,7 +44,19 @@ def proper_name(name: str, exercise: Exercise) -> tuple[str, int] | None:
     if not dot or f".{suffix.lower()}" not in SUFFIXES:
         return None
     for own in (exercise.stem, exercise.id):
-        found = re.fullmatch(rf"{re.escape(own)}(?:-(\d{{1,3}})| ?\((\d{{1,3}})\))?", stem)
-        if found:
-            return f"{own}.{suffix.lower()}", int(found[1] or found[2] or 0)
+        if (attempt := _attempt(stem, own)) is not None:
+            return f"{own}.{suffix.lower()}", attempt
     return None
+
+
+def _called(name: str, also: str) -> tuple[str, int] | None:
+    """Return a name that an instructor gave, and the attempt, where `name` is one at it."""
+    stem, _, suffix = name.rpartition(".")
+    own, _, wanted = also.rpartition(".")
+    attempt = _attempt(stem, own) if also and suffix == wanted else None
+    return None if attempt is None else (also, attempt)
+
+
+def _attempt(stem: str, own: str) -> int | None:
+    found = re.fullmatch(rf"{re.escape(own)}(?:-(\d{{1,3}})| ?\((\d{{1,3}})\))?", stem)
+    return int(found[1] or found[2] or 0) if found else None

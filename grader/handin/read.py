@@ -91,12 +91,17 @@ def read_submission(path: Path, course: Course, wanted: list[Exercise], limit: i
     return Submission({**missing, **beside, exercise.id: read_source(path, limit)})
 
 
-def submission_of(found: Gathered, place: str, course: Course, limit: int) -> Submission:
+def submission_of(
+    found: Gathered, place: str, course: Course, limit: int, names: Mapping[str, str] = {}
+) -> Submission:
     """Read the files of all exercises among what was found.
 
-    `place` is what messages call where it was; `limit` is in bytes a file.
+    `place` is what messages call where it was; `limit` is in bytes a file; `names` are other names
+    of exercises' files, by exercise.
     """
-    sources = {e.id: _find(found.files, place, e, limit) for e in course.exercises}
+    sources = {
+        e.id: _find(found.files, place, e, limit, names.get(e.id, "")) for e in course.exercises
+    }
     if found.refusals and all(source.absent for source in sources.values()):
         sources = {e.id: Source(e.file, problem=found.refusals[0]) for e in course.exercises}
     return Submission(sources, (*found.notes, *found.refusals))
@@ -112,9 +117,11 @@ def exercise_of(path: Path, wanted: list[Exercise]) -> Exercise:
     return named
 
 
-def _find(files: Mapping[str, Opener], place: str, exercise: Exercise, limit: int) -> Source:
+def _find(
+    files: Mapping[str, Opener], place: str, exercise: Exercise, limit: int, also: str = ""
+) -> Source:
     """Read an exercise's file; a note tells where there was a choice."""
-    picked = pick(files, exercise)
+    picked = pick(files, exercise, also)
     if picked:
         name = picked[0].rpartition("/")[2]
         source = source_of(name, files[picked[0]], limit)

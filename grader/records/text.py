@@ -14,6 +14,11 @@ def clean(text: str, limit: int) -> str:
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 
 
+def storable(name: str) -> str:
+    """Return a file's name as text that can be written down; not every one is UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def ended(sentence: str) -> str:
     """Return a sentence with one full stop, or with the other mark that it ends in."""
     return sentence if sentence.endswith(_STOPS) else f"{sentence}."

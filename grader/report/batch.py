@@ -41,7 +41,7 @@ def render_students(summary: Summary, *, width: int) -> str:
     for one in summary.by_student:
         scores = [one.scores[e.exercise] for e in exercises]
         cells = ("–" if score is None else _number(score) for score in scores)
-        finding = clean(one.finding, 400)
+        finding = clean("; ".join(filter(None, (*one.member.marks, one.finding))), 400)
         rows.append((clean(one.student, _NAME), *cells, _number(one.total), finding))
     lines = columns(rows, f"<{'>' * len(exercises)}><", most=_NAME)
     return "\n".join(cut(line, width) for line in lines)
@@ -53,7 +53,7 @@ def _number(score: float) -> str:
 
 def summary_to_json(summary: Summary) -> dict[str, object]:
     """Return plain data with stable field names."""
-    return {"format_version": 1, **asdict(summary)}
+    return {"format_version": 2, **asdict(summary)}
 
 
 def _scores(e: ExerciseSummary) -> tuple[str, ...]:

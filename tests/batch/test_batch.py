@@ -276,7 +276,8 @@ def test_read_entry_tells_of_work_under_other_names(tmp_path: Path, folder: Cour
     for name in ("ada", "bob"):
         (tmp_path / name).mkdir()
     (tmp_path / "ada" / "homework.py").write_text("x = 1")
-    said = "no exercise's file was handed in, but {}: give files the names of the stubs"
+    told = "no exercise's file was handed in, but {}"
+    said = f"{told}: give files the names of the stubs, or say --file EXERCISE=NAME"
     assert read(tmp_path / "ada", folder)[1] == (said.format("homework.py"),)
     assert read(tmp_path / "bob", folder)[1] == (said.format("no .py file or notebook"),)
 
@@ -434,7 +435,7 @@ def test_batch_refuses_results_of_another_kind(
     with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
         database.execute("UPDATE about SET value = '99' WHERE name = 'results_version'")
     database.close()
-    with pytest.raises(UsageError, match=r"results version: 99, not 1"):
+    with pytest.raises(UsageError, match=r"results version: 99, not 2"):
         batch(statistics, three, tmp_path / "results")
 
 
@@ -455,6 +456,22 @@ def test_results_are_not_mixed_with_those_on_another_secrets_cases(
         path.write_bytes(old)
         marks[0].unlink(missing_ok=True)
     assert scores(tmp_path / "results") == kept
+
+
+def test_batch_takes_a_file_of_another_name_and_a_roster(
+    three: Path, tmp_path: Path, run_grade: RunGrade
+) -> None:
+    (three / "cy" / FIRST).rename(three / "cy" / "hw1-1.py")
+    (tmp_path / "class.csv").write_text("name,email\nCy Twombly,cy@x.org\nDi,di@x.org\n")
+    options = ("--course", COURSE, "--jobs", 1, "--file", "exercise1=hw1.py", "--roster")
+    place = (three, "-o", tmp_path / "results")
+    shown = run_grade("batch", *place, *options, tmp_path / "class.csv")
+    assert shown.status == 0
+    assert "4 students" in shown.out
+    assert "handed in nothing (1): Di" in shown.out
+    assert scores(tmp_path / "results")["cy"] > 0
+    wrong = run_grade("batch", *place, "--course", COURSE, "--file", "exercise1=a/b.py")
+    assert (wrong.status, wrong.err.count("\n")) == (2, 1)
 
 
 def test_batch_refuses_results_among_the_submissions(three: Path, statistics: CourseFolder) -> None:

@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from class_results import keep, result_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.batch.export import Format, ScoreRow, export_rows
 from grader.batch.results import About, Results
 from grader.batch.scores import read_results
-from grader.batch.unit import GradedSubmission
 from grader.cli.export import run_export
 from grader.errors import UsageError
-from grader.records.ids import CheckId
-from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
+from grader.records.results import Status
 
 MARKUP = '=cmd|"/c calc"!A1'
 
@@ -25,13 +24,7 @@ def kept(folder: Path, *students: tuple[str, Status]) -> Path:
     """A results folder as grade batch leaves it, with one exercise of each student."""
     results = Results(folder, About("A course", "hidden"))
     for student, status in students:
-        check = CheckResult(CheckId("exercise1", "f", Kind.NUMERIC), status, 1.5, 4.0, "wrong")
-        diagnosis = Diagnosis("f", ("bug",), "", "look again", "It is the bug.")
-        one = ExerciseResult("exercise1", "One", status, 1.5, 4.0, (check,), (diagnosis,))
-        graded = GradedSubmission(
-            student, (), {"exercise1": one}, {"exercise1": ()}, frozenset(), {"exercise1": ""}
-        )
-        results.keep(graded, "sha256:0")
+        keep(results, student, result_of(1.5, status))
     results.close()
     return folder
 

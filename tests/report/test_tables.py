@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 from wcwidth import wcswidth
 
+from grader.batch.people import Member
 from grader.batch.summary import BugSummary, ExerciseSummary, Remark, StudentSummary, Summary
+from grader.records.people import Person
 from grader.report.batch import render_students, render_summary
 from grader.report.layout import width_of
 from grader.report.standing import render_standing
@@ -28,7 +30,13 @@ NAMES = [
 
 def _summary(name: str) -> Summary:
     students = tuple(
-        StudentSummary(student, {"exercise1": 10.5, "exercise2": None}, 10.5, "ex1: a finding")
+        StudentSummary(
+            student,
+            {"exercise1": 10.5, "exercise2": None},
+            10.5,
+            "ex1: a finding",
+            Member(Person(student), student),
+        )
         for student in ("somebody", name)
     )
     exercises = tuple(
@@ -36,7 +44,7 @@ def _summary(name: str) -> Summary:
     )
     remarks = tuple(Remark(student, "", "late") for student in ("somebody", name))
     bugs = (BugSummary("exercise1", ("a", "b"), 12), BugSummary("exercise2", ("c",), 1))
-    return Summary("Course", 2, exercises, students, bugs, remarks)
+    return Summary("Course", "hidden", "", (), 2, exercises, students, bugs, remarks)
 
 
 def _columns_before(text: str, word: str) -> set[int]:

@@ -1,0 +1,185 @@
+"""The members of a class: one for each person, whoever handed in with whom, or not at all."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.records.people import Identity, Person, Platform, folded, name_keys
+
+WITHDRAWN = "withdrawn"
+NOT_LISTED = "not on the roster"
+NOTHING = "handed in nothing"
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A submission among a class's results."""
+
+    student: str  # what the results call it
+    identity: Identity
+    here: bool = True  # whether it was in the folder that was graded last
+    score: float = 0.0
+    before: str = ""  # what it was called before
+
+
+@dataclass(frozen=True)
+class Member:
+    """One person of a class: a line of its table, and of every export."""
+
+    person: Person
+    label: str  # no other member's
+    submission: str = ""  # what the results call it; "" where nothing was handed in
+    identity: Identity | None = None  # of the submission
+    marks: tuple[str, ...] = ()  # what is unusual: withdrawn, not on the roster, renamed
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A submission, and somebody who is said to have handed it in."""
+
+    handed: Handed
+    told: Person  # as the submission tells
+    row: int | None = None  # of the roster
+    weak: bool = False  # by a number alone, which may be counted in another way
+
+
+class _Roster:
+    """People by what is known of them."""
+
+    def __init__(self, people: Sequence[Person]) -> None:
+        self.people = people
+        self._rows: defaultdict[Hashable, list[int]] = defaultdict(list)
+        for row, person in enumerate(people):
+            for key in _keys(person):
+                self._rows[key].append(row)
+
+    def claims(self, handed: Handed) -> Iterator[_Claim]:
+        """Yield whom a submission is of."""
+        for told in handed.identity.people:
+            group = self._any("group", name_keys(told.name or told.login))
+            row, weak = self._row_of(told, handed.identity.platform)
+            if group and (row is None or weak):
+                yield from (_Claim(handed, Person(), number) for number in sorted(group))
+            else:
+                yield _Claim(handed, told, row, weak)
+
+    def _row_of(self, told: Person, platform: Platform) -> tuple[int | None, bool]:
+        """Return the line of somebody, and whether only a number says so."""
+        numbered = self._any("id", {told.id})
+        called = self._any("name", name_keys(told.name))
+        word = {folded(told.login or told.name)}  # of a file or a clone: it may be anything
+        free = platform in (Platform.FILES, Platform.GITHUB)
+        ways = (
+            numbered if not told.name else numbered & called,
+            self._any("email", {folded(told.email)}),
+            self._any("login", {folded(told.login)}),
+            called,
+            self._any("word", word) if free else set(),
+        )
+        sure = next((min(rows) for rows in ways if len(rows) == 1), None)
+        return (sure, False) if sure is not None else (min(numbered, default=None), True)
+
+    def _any(self, field: str, texts: Iterable[str]) -> set[int]:
+        return {row for text in texts if text for row in self._rows.get((field, text), ())}
+
+
+def _keys(person: Person) -> Iterator[tuple[str, str]]:
+    yield "id", person.id
+    yield "email", folded(person.email)
+    yield "login", folded(person.login)
+    yield from (("name", key) for key in name_keys(person.name))
+    yield from (("group", key) for key in name_keys(person.group))
+    yield from (("word", word) for word in _words(person))
+
+
+def _words(person: Person) -> set[str]:
+    told = (person.id, person.login, person.email, person.email.partition("@")[0])
+    return {folded(text) for text in told}
+
+
+def members_of(handed: Iterable[Handed], people: Sequence[Person]) -> tuple[Member, ...]:
+    """Return who is in a class: those of a roster, in its order, and who else handed in."""
+    roster = _Roster(people)
+    claims = [claim for one in handed for claim in roster.claims(one)]
+    sure = {claim.row for claim in claims if not claim.weak}
+    claims = [replace(c, row=None) if c.weak and c.row in sure else c for c in claims]
+    listed: list[list[_Claim]] = [[] for _ in people]
+    others: defaultdict[Hashable, list[_Claim]] = defaultdict(list)
+    for claim in claims:
+        own = others[_own_key(claim)] if claim.row is None else listed[claim.row]
+        own.append(claim)
+    found = [
+        _member(own, people) if own else Member(person, "", marks=(NOTHING,))
+        for person, own in zip(people, listed, strict=True)
+    ]
+    return _labelled([*found, *(_member(own, people) for own in others.values())])
+
+
+def _own_key(claim: _Claim) -> Hashable:
+    """Return what is the same for all submissions of somebody who is on no roster."""
+    told, platform = claim.told, claim.handed.identity.platform
+    name = folded(told.name) if platform is Platform.FILES else ""
+    known = told.id or folded(told.email) or folded(told.login) or name
+    return (platform, known or claim.handed.student)
+
+
+def _member(claims: Sequence[_Claim], people: Sequence[Person]) -> Member:
+    """Return a person with the submission that counts: one that is there, with the most points."""
+    ranked = sorted(claims, key=lambda c: (not c.handed.here, -c.handed.score, c.handed.student))
+    first, *others = ranked
+    told, handed = first.told, first.handed
+    person = told if first.row is None else _completed(people[first.row], told)
+    marks = []
+    if not handed.here:
+        marks.append(WITHDRAWN)
+    if first.row is None and people:
+        marks.append(NOT_LISTED)
+    if handed.before or not _same_name(person, told):
+        marks.append(f"renamed: {handed.before or told.name}")
+    names = [claim.handed.student for claim in others if claim.handed.here]
+    if names:
+        marks.append(f"{handed.student} counts, and not {', '.join(names)}")
+    return Member(person, "", handed.student, handed.identity, tuple(marks))
+
+
+def _completed(listed: Person, told: Person) -> Person:
+    """Return a person of the roster with what only the platform knows."""
+    return Person(
+        listed.name or told.name,
+        listed.id or told.id,
+        listed.email or told.email,
+        listed.login or told.login,
+        listed.group or told.group,
+    )
+
+
+def _same_name(listed: Person, told: Person) -> bool:
+    """Whether two names are one, or what was told is no name."""
+    if not told.name or folded(told.name) in _words(listed):
+        return True
+    return bool(name_keys(listed.name) & name_keys(told.name))
+
+
+def _labelled(members: Sequence[Member]) -> tuple[Member, ...]:
+    """Name each member as no other is: by the name, else with what tells two of it apart."""
+    shown = [member.person.shown or member.submission for member in members]
+    taken = Counter(map(folded, shown))
+    used: Counter[str] = Counter()
+    found = []
+    for label, member in zip(shown, members, strict=True):
+        person = member.person
+        if taken[folded(label)] > 1:
+            label += f" ({person.id or person.login or person.email or member.submission})"
+        used[label] += 1
+        found.append(
+            replace(member, label=f"{label} ({used[label]})" if used[label] > 1 else label)
+        )
+    return tuple(found)
+
+
+def labels_by_submission(members: Iterable[Member]) -> Mapping[str, str]:
+    """Return what to call each submission: its people."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for member in members:
+        found[member.submission].append(member.label)
+    return {submission: " and ".join(labels) for submission, labels in found.items()}

@@ -1,0 +1,114 @@
+"""Who is in a folder of results: whose submissions they are, from where, and who is gone."""
+
+import json
+import shlex
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from grader.batch.entries import Entry
+from grader.batch.people import Handed, Member, members_of
+from grader.errors import UsageError
+from grader.records.people import Identity, Person
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS handed (
+    student TEXT PRIMARY KEY, identity TEXT NOT NULL, source TEXT NOT NULL,
+    here INTEGER NOT NULL, before TEXT NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class ClassList:
+    """What is known of a class before it is graded."""
+
+    folder: Path  # of the submissions
+    entries: Sequence[Entry]
+    roster: Sequence[Person] | None = None  # None keeps the one of before
+    merge: bool = False  # whether another folder may come into the same results
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A student whom a platform gives another name than before."""
+
+    before: str
+    now: str
+
+
+def refuse_other_folder(database: sqlite3.Connection, results: Path, given: ClassList) -> None:
+    """Raise UsageError where the results are of another folder, and none is to be added."""
+    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
+    folders = json.loads(told[0]) if told else []
+    if folders and str(given.folder.resolve()) not in folders and not given.merge:
+        command = f"grade batch {shlex.quote(str(given.folder))} -o {shlex.quote(str(results))}"
+        raise UsageError(
+            f"{results} holds the results of {folders[0]}: `{command} --merge` adds those of "
+            f"{given.folder}; for a class of its own name another folder"
+        )
+
+
+def renamed(database: sqlite3.Connection, entries: Sequence[Entry]) -> Iterator[Renamed]:
+    """Yield who has results under another name: a platform's number stays, a name may change."""
+    stored = dict(database.execute("SELECT student, identity FROM handed"))
+    by_number = {
+        number: student
+        for student, text in stored.items()
+        if (number := _number(Identity.parse(text)))
+    }
+    now = {entry.student for entry in entries}
+    for entry in entries:
+        before = by_number.get(_number(entry.known))
+        if before and before not in now and entry.student not in stored:
+            yield Renamed(before, entry.student)
+
+
+def _number(identity: Identity) -> tuple[str, ...]:
+    """Return what is the same for all submissions of one person; () where it is not known."""
+    (first, *others) = identity.people or (Person(),)
+    return (identity.platform, first.id) if first.id and not others else ()
+
+
+def enter(database: sqlite3.Connection, given: ClassList) -> None:
+    """Write who is in the class's folder now; who was there before and is not is gone."""
+    source = str(given.folder.resolve())
+    database.execute("UPDATE handed SET here = 0 WHERE source = ?", (source,))
+    database.executemany(
+        "INSERT INTO handed VALUES (?, ?, ?, 1, '') ON CONFLICT (student) "
+        "DO UPDATE SET identity = excluded.identity, source = excluded.source, here = 1",
+        [(entry.student, entry.known.to_json(), source) for entry in given.entries],
+    )
+    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
+    folders = dict.fromkeys([*(json.loads(told[0]) if told else []), source])
+    _tell(database, "folders", json.dumps(list(folders)))
+    if given.roster is not None:
+        people = [asdict(person) for person in given.roster]
+        _tell(database, "roster", json.dumps(people, ensure_ascii=False))
+
+
+def _tell(database: sqlite3.Connection, name: str, value: str) -> None:
+    database.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+
+def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
+    """Return the people of a class, those of its roster first."""
+    about = dict(database.execute("SELECT name, value FROM about"))
+    roster = [Person(**person) for person in json.loads(about.get("roster", "[]"))]
+    rows = database.execute(
+        "SELECT s.student, h.identity, COALESCE(h.here, 1), COALESCE(h.before, ''), "
+        "(SELECT SUM(score) FROM results r WHERE r.student = s.student) "
+        "FROM students s LEFT JOIN handed h ON h.student = s.student ORDER BY s.student"
+    )
+    handed = [
+        Handed(
+            student,
+            Identity.parse(text) if text else Identity((Person(student),)),
+            bool(here),
+            score or 0.0,
+            before,
+        )
+        for student, text, here, before, score in rows
+    ]
+    return members_of(handed, roster)

@@ -1,0 +1,98 @@
+"""Reads who is in a class: a table of one's own, or one that a platform lets download."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.records.people import Person, folded
+
+# What a column may be called; several of one field are tried in this order.
+_COLUMNS = {
+    "id": ("id", "sid", "student id", "id number", "identifier"),
+    "name": ("name", "full name", "student"),
+    "email": ("email", "email address", "e-mail"),
+    "login": ("login", "username", "sis login id", "github_username", "github username"),
+    "group": ("group", "team"),
+}
+_FIRST = ("first name", "firstname", "first_name", "given name")
+_LAST = ("last name", "lastname", "last_name", "surname", "family name")
+_PARTICIPANT = re.compile(r"Participant (\d+)")  # how Moodle's worksheet writes a number
+_NOBODY = ("points possible", "student, test")  # lines of a gradebook of Canvas's
+
+
+def read_roster(path: Path) -> tuple[Person, ...]:
+    """Return the people that a CSV file names, in its order; raises UsageError.
+
+    Known columns are id, name (or first name and last name), email, login and group. Canvas's
+    gradebook, Moodle's worksheet and the rosters of Gradescope and GitHub Classroom have them.
+    """
+    head, *rows = read_table(path)
+    columns = {folded(title): place for place, title in reversed(list(enumerate(head)))}
+    if not any(name in columns for names in (*_COLUMNS.values(), _LAST) for name in names):
+        raise UsageError(
+            f"{path} has no column that is known: name some id, name, email, login or group"
+        )
+    found: dict[Person, int] = {}
+    for number, row in enumerate(rows, start=2):
+        person = _person(columns, row)
+        if any(astuple(person)) and not folded(person.name).startswith(_NOBODY):
+            found.setdefault(person, number)
+    _refuse_twice(path, found)
+    return tuple(found)
+
+
+def read_table(path: Path) -> list[list[str]]:
+    """Return the cells of a CSV file, whatever stands between them; raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text: save it as CSV with UTF-8") from None
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text)))
+    except csv.Error as error:
+        raise UsageError(f"{path} cannot be read as CSV: {error}") from None
+    if not rows:
+        raise UsageError(f"{path} is empty: its first line names the columns")
+    return rows
+
+
+def delimiter_of(text: str) -> str:
+    """Return what stands between the columns of a table's first line."""
+    first = text.partition("\n")[0]
+    return max(",;\t", key=first.count)
+
+
+def _person(columns: Mapping[str, int], row: Sequence[str]) -> Person:
+    """Return whom a line names."""
+
+    def cells(names: Sequence[str]) -> Iterator[str]:
+        for name in names:
+            if name in columns and columns[name] < len(row) and (text := row[columns[name]]):
+                yield text.strip()
+
+    told = {field: next(cells(names), "") for field, names in _COLUMNS.items()}
+    parts = (next(cells(_FIRST), ""), next(cells(_LAST), ""))
+    told["name"] = told["name"] or " ".join(filter(None, parts))
+    if found := _PARTICIPANT.fullmatch(told["id"]):
+        told["id"] = found[1]
+    if "@" in told["id"] and not told["email"]:
+        told["email"], told["id"] = told["id"], ""
+    return Person(**told)
+
+
+def _refuse_twice(path: Path, found: Mapping[Person, int]) -> None:
+    """Refuse two people with one number, address or login: nobody could tell them apart."""
+    for field in ("id", "email", "login"):
+        lines: dict[str, int] = {}
+        for person, line in found.items():
+            text = folded(getattr(person, field))
+            if text and lines.setdefault(text, line) != line:
+                raise UsageError(
+                    f"{path}, line {line}: the {field} is that of line {lines[text]} too"
+                )
