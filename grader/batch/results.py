@@ -202,6 +202,7 @@ class Results:
         return f"{plain[:80]}~{hashlib.sha256(student.encode()).hexdigest()[:16]}.json"
 
     def _check(self) -> None:
+        _bring_up_to_date(self._database)
         self._database.executescript(_SCHEMA)
         wanted = {"results_version": str(RESULTS_VERSION), **asdict(self._about)}
         found = dict(self._database.execute("SELECT name, value FROM about"))
@@ -231,10 +232,22 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(path)) as database:
             about = dict(database.execute("SELECT name, value FROM about"))
             if about.get("results_version") != str(RESULTS_VERSION):
-                raise UsageError(f"{folder} is of another version of grader: grade the class anew")
+                raise UsageError(f"{folder} is of another version of grader: run grade batch again")
             yield database
     except sqlite3.DatabaseError as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
+
+
+def _bring_up_to_date(database: sqlite3.Connection) -> None:
+    """Take over results of the first version, which did not say what course they are of."""
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
+    told = dict(database.execute("SELECT name, value FROM about")) if "about" in tables else {}
+    if told.get("results_version") == "1":
+        database.executescript(
+            "ALTER TABLE results ADD COLUMN key TEXT NOT NULL DEFAULT '';"
+            "UPDATE about SET name = 'secret' WHERE name = 'cases';"
+            "UPDATE about SET value = '2' WHERE name = 'results_version';"
+        )
 
 
 def _open(path: Path) -> sqlite3.Connection:

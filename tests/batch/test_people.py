@@ -1,6 +1,8 @@
 """Who is who: what platforms' names tell, rosters, groups, and one line a person."""
 
+import contextlib
 import os
+import sqlite3
 import zipfile
 from pathlib import Path
 
@@ -380,6 +382,25 @@ def test_results_of_two_versions_of_a_course_say_so(tmp_path: Path, folder: Cour
     summary = summarise(tmp_path, folder.course)
     assert (summary.secret, summary.keys) == ("mark", ("sha256:0", "sha256:1"))
     assert "2 versions of the course" in summary.remarks[0].text
+
+
+def test_results_of_the_first_version_are_taken_over(tmp_path: Path, folder: CourseFolder) -> None:
+    about = About(folder.course.title, "hidden", "mark")
+    results = Results(tmp_path, about)
+    keep(results, "ada", result_of(1.0))
+    results.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as database:
+        database.executescript(
+            "ALTER TABLE results DROP COLUMN key; DROP TABLE handed;"
+            "UPDATE about SET name = 'cases' WHERE name = 'secret';"
+            "UPDATE about SET value = '1' WHERE name = 'results_version';"
+        )
+    with pytest.raises(UsageError, match="run grade batch again"):
+        summarise(tmp_path, folder.course)
+    results = Results(tmp_path, about)
+    keep(results, "bob", result_of(1.0))
+    results.close()
+    assert [one.student for one in summarise(tmp_path, folder.course).by_student] == ["ada", "bob"]
 
 
 def test_hostile_names_are_names(tmp_path: Path, folder: CourseFolder) -> None:
