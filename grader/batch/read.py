@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from grader.batch.entries import Entry
 from grader.course.models import Course
-from grader.handin.gather import Gathered, gather, listed
+from grader.handin.gather import Gathered, gather
 from grader.handin.read import Submission, submission_of
-from grader.records.text import clean
+from grader.records.text import clean, listed
 
 
 @dataclass(frozen=True)

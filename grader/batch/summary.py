@@ -12,9 +12,9 @@ from grader.batch.people import NOTHING, Member, labels_by_submission
 from grader.batch.register import read_members
 from grader.batch.results import StoredResult, reading
 from grader.course.models import Course
+from grader.records.text import listed
 
 _BUGS = 12  # of the most frequent
-_NAMES = 10  # of those who handed in nothing
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,7 @@ def _absent(members: Sequence[Member]) -> list[str]:
     names = [member.label for member in members if NOTHING in member.marks]
     if not names:
         return []
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return [f"handed in nothing ({len(names)}): {', '.join(names[:_NAMES])}{more}"]
+    return [f"handed in nothing ({len(names)}): {listed(names)}"]
 
 
 def _short(exercise: str) -> str:

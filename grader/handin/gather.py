@@ -11,11 +11,11 @@ from grader.handin.archive import ARCHIVES, OTHER_ARCHIVES, ZIP, ArchiveLimits, 
 from grader.handin.files import Opener, is_hidden, is_litter, read_regular
 from grader.handin.pick import SUFFIXES
 from grader.handin.refused import Refused
-from grader.records.text import clean
+from grader.records.text import clean, listed
 
 _VISITED = 2000  # names in a folder and all below it that are looked at
-_ARCHIVES = 8  # zips of one student: what each holds is kept in memory until it is graded
 _LISTED = 8  # names in a note
+_ARCHIVES = 8  # zips of one student: what each holds is kept in memory until it is graded
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,6 @@ def gather(parts: Sequence[Part], limit: int, *, deep: bool = True) -> Gathered:
             found = _files_of(part, limit, deep=deep)
         whole = whole.joined(found)
     return whole
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a list for a sentence, which is short."""
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
 
 
 def _files_of(part: Part, limit: int, *, deep: bool) -> Gathered:

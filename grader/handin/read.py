@@ -13,12 +13,12 @@ from grader.errors import SubmissionError, UsageError
 from grader.handin.archive import ZIP
 from grader.handin.aside import ask
 from grader.handin.files import Opener, read_regular
-from grader.handin.gather import Gathered, Part, gather, listed
+from grader.handin.gather import Gathered, Part, gather
 from grader.handin.notebooks import code_cells, unify_newlines
 from grader.handin.pick import SUFFIXES, exercise_named, pick
 from grader.handin.refused import Refused
 from grader.handin.syntax import measure, parse
-from grader.records.text import clean
+from grader.records.text import clean, listed
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Text that is safe to show, sentences with their stops, and shapes as a student writes them."""
 
+from collections.abc import Sequence
+
 _STOPS = (".", "?", "!", "…")
 
 
@@ -22,6 +24,12 @@ def storable(name: str) -> str:
 def ended(sentence: str) -> str:
     """Return a sentence with one full stop, or with the other mark that it ends in."""
     return sentence if sentence.endswith(_STOPS) else f"{sentence}."
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names as a list for a sentence, which is short."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def counted(number: int, thing: str) -> str:
