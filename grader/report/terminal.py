@@ -51,9 +51,11 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
         for paragraph in paragraphs(result):
             lines += ["", *paragraph_lines(paragraph, width)]
     if result.output:
-        printed = result.output.splitlines()
         lines += ["", click.style("  Your code printed:", dim=True)]
-        lines += [click.style(f"    {line}", dim=True) for line in printed[:_PRINTED]]
+        for printed in result.output.splitlines()[:_PRINTED]:
+            # what a terminal wraps by itself would begin a line, as our own words do
+            shown = wrapped(printed, width, first="    ", hang=4)
+            lines += [click.style(line, dim=True) for line in shown]
     lines += note_lines(result, width)
     if result.status is Status.PASSED:
         lines += ["", click.style(f"  All {len(result.checks)} checks pass.", fg="green")]
