@@ -75,3 +75,29 @@ def grade_nothing(
     finally:
         results.close()
     return scores
+
+
+def sixty(place: Path) -> list[Person]:
+    """Write a class of sixty as four platforms let download it, and return its roster."""
+    people = [
+        Person(f"Given{n} van Family{n}", str(100 + n), f"g{n}@x.org", f"login{n}")
+        for n in range(60)
+    ]
+    moodle, canvas, submitted, cloned = (people[n : n + 15] for n in (0, 15, 30, 45))
+    hidden = {moodle[0]: f"Participant_{moodle[0].id}"}
+    for n, p in enumerate(moodle):
+        name = hidden.get(p, f"{p.name}_{p.id}")
+        end = ("_file", "_file_", f"_file_{FILE}")[n % 3]
+        path = place / "moodle" / f"{name}_assignsubmission{end}"
+        touch(path if n % 3 == 2 else path / FILE)
+    for n, p in enumerate(canvas):
+        given, family = p.name.lower().split(" ", 1)
+        squeezed = "" if not n else f"{family.replace(' ', '')}{given}_"
+        late = "LATE_" if n % 2 else ""
+        number = p.id if n else f"anon_{p.id}"
+        touch(place / "canvas" / f"{squeezed}{late}{number}_{n}_exercise1_attention-{n}.py")
+    pairs = [submitted[:2], *([p] for p in submitted[2:])]
+    gradescope(place / "gradescope", {f"submission_{n}": pair for n, pair in enumerate(pairs)})
+    for p in cloned:
+        touch(place / "clones-submissions" / f"clones-{p.login}" / ".git" / "config")
+    return people

@@ -31,6 +31,12 @@ class Member:
     submission: str = ""  # what the results call it; "" where nothing was handed in
     identity: Identity | None = None  # of the submission
     marks: tuple[str, ...] = ()  # what is unusual: withdrawn, not on the roster, renamed
+    told: Person = Person()  # as the platform tells, without what the roster adds
+
+    def number_on(self, platform: Platform) -> str:
+        """Return a platform's own number of this person, "" where it is not known."""
+        own = self.identity is not None and self.identity.platform is platform
+        return self.told.id if own else ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class _Claim:
     weak: bool = False  # by a number alone, which may be counted in another way
 
 
-class _Roster:
+class Roster:
     """People by what is known of them."""
 
     def __init__(self, people: Sequence[Person]) -> None:
@@ -62,6 +68,11 @@ class _Roster:
                 yield from (_Claim(handed, Person(), number) for number in sorted(group))
             else:
                 yield _Claim(handed, told, row, weak)
+
+    def find(self, person: Person) -> int | None:
+        """Return the line that is surely somebody's."""
+        row, weak = self._row_of(person, Platform.FILES)
+        return None if weak else row
 
     def _row_of(self, told: Person, platform: Platform) -> tuple[int | None, bool]:
         """Return the line of somebody, and whether only a number says so."""
@@ -99,7 +110,7 @@ def _words(person: Person) -> set[str]:
 
 def members_of(handed: Iterable[Handed], people: Sequence[Person]) -> tuple[Member, ...]:
     """Return who is in a class: those of a roster, in its order, and who else handed in."""
-    roster = _Roster(people)
+    roster = Roster(people)
     claims = [claim for one in handed for claim in roster.claims(one)]
     sure = {claim.row for claim in claims if not claim.weak}
     claims = [replace(c, row=None) if c.weak and c.row in sure else c for c in claims]
@@ -139,7 +150,7 @@ def _member(claims: Sequence[_Claim], people: Sequence[Person]) -> Member:
     names = [claim.handed.student for claim in others if claim.handed.here]
     if names:
         marks.append(f"{handed.student} counts, and not {', '.join(names)}")
-    return Member(person, "", handed.student, handed.identity, tuple(marks))
+    return Member(person, "", handed.student, handed.identity, tuple(marks), told)
 
 
 def _completed(listed: Person, told: Person) -> Person:

@@ -1,18 +1,17 @@
 """Reads who is in a class: a table of one's own, or one that a platform lets download."""
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
+from grader.batch.tables import read_table
 from grader.errors import UsageError
 from grader.records.people import Person, folded
 
 # What a column may be called; several of one field are tried in this order.
 _COLUMNS = {
-    "id": ("id", "sid", "student id", "id number", "identifier"),
+    "id": ("id", "sid", "student id", "identifier", "id number"),
     "name": ("name", "full name", "student"),
     "email": ("email", "email address", "e-mail"),
     "login": ("login", "username", "sis login id", "github_username", "github username"),
@@ -30,46 +29,28 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     Known columns are id, name (or first name and last name), email, login and group. Canvas's
     gradebook, Moodle's worksheet and the rosters of Gradescope and GitHub Classroom have them.
     """
-    head, *rows = read_table(path)
-    columns = {folded(title): place for place, title in reversed(list(enumerate(head)))}
+    head, *rows = read_table(path).rows
+    columns = places_of(head)
     if not any(name in columns for names in (*_COLUMNS.values(), _LAST) for name in names):
         raise UsageError(
             f"{path} has no column that is known: name some id, name, email, login or group"
         )
     found: dict[Person, int] = {}
     for number, row in enumerate(rows, start=2):
-        person = _person(columns, row)
+        person = person_of(columns, row)
         if any(astuple(person)) and not folded(person.name).startswith(_NOBODY):
             found.setdefault(person, number)
     _refuse_twice(path, found)
     return tuple(found)
 
 
-def read_table(path: Path) -> list[list[str]]:
-    """Return the cells of a CSV file, whatever stands between them; raises UsageError."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text: save it as CSV with UTF-8") from None
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text)))
-    except csv.Error as error:
-        raise UsageError(f"{path} cannot be read as CSV: {error}") from None
-    if not rows:
-        raise UsageError(f"{path} is empty: its first line names the columns")
-    return rows
+def places_of(head: Sequence[str]) -> Mapping[str, int]:
+    """Return where each column stands, the first of those that are called alike."""
+    return {folded(title): place for place, title in reversed(list(enumerate(head)))}
 
 
-def delimiter_of(text: str) -> str:
-    """Return what stands between the columns of a table's first line."""
-    first = text.partition("\n")[0]
-    return max(",;\t", key=first.count)
-
-
-def _person(columns: Mapping[str, int], row: Sequence[str]) -> Person:
-    """Return whom a line names."""
+def person_of(columns: Mapping[str, int], row: Sequence[str]) -> Person:
+    """Return whom a line of a table names."""
 
     def cells(names: Sequence[str]) -> Iterator[str]:
         for name in names:

@@ -1,26 +1,40 @@
 """The instructor's command that takes scores elsewhere."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from grader.batch.export import ExportedFile, Format, Scores, export_rows
+from grader.batch.export import ExportedFile, Format, export_scores
 from grader.batch.results import DATABASE
+from grader.batch.scored import Scores
 from grader.errors import UsageError, writing
-from grader.records.text import counted
+from grader.records.text import counted, printable
 
 _GRADEBOOK = "gradebook.db"
 
 
-def run_export(source: Path, assignment: str, to: str, output: Path) -> int:
+@dataclass(frozen=True)
+class ExportRequest:
+    """What `grade export` was asked for."""
+
+    source: Path
+    assignment: str
+    to: str
+    output: Path
+    template: Path | None = None
+
+
+def run_export(request: ExportRequest) -> int:
     """Write a source's scores in a format; returns the exit status."""
-    scores = _read(source, assignment)
-    for file in export_rows(scores.rows, Format(to)):
-        _write(output / file.name if file.name else output, file)
-    students = counted(len({row.student for row in scores.rows}), "student")
-    click.echo(f"wrote {output}: {students}, {to}")
-    for note in scores.notes:
-        click.echo(f"note: {note}")
+    scores = _read(request.source, request.assignment)
+    export = export_scores(scores, Format(request.to), request.template)
+    for file in export.files:
+        _write(request.output / file.name if file.name else request.output, file)
+    students = counted(len(scores.students), "student")
+    click.echo(f"wrote {request.output}: {students}, {request.to}")
+    for note in (*scores.notes, *export.notes):
+        click.echo(f"note: {printable(note)}")
     return 0
 
 

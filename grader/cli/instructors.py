@@ -222,7 +222,12 @@ def nbgrader_autograde(
 @click.option(
     "--assignment",
     default="",
-    help="Which, where a gradebook has several; of RESULTS, its name in the export.",
+    help="Which, where a gradebook has several; of RESULTS, its name on the platform.",
+)
+@click.option(
+    "--template",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Canvas's gradebook or Moodle's grading worksheet, as downloaded, to be filled.",
 )
 @click.option(
     "-o",
@@ -231,19 +236,19 @@ def nbgrader_autograde(
     required=True,
     help="The file to write; for Gradescope a folder.",
 )
-def export(source: Path, to: str, assignment: str, output: Path) -> None:
-    """Write the scores of a class for another system.
+def export(source: Path, to: str, assignment: str, template: Path | None, output: Path) -> None:
+    """Write the scores of a class for another system, one line a person.
 
     SOURCE is nbgrader's gradebook.db or the folder with it, or the RESULTS of grade batch.
 
     \b
     Examples:
-      grade export results --format moodle -o moodle.csv
+      grade export results --format moodle --template worksheet.csv -o moodle.csv
       grade export gradebook.db --format canvas -o canvas.csv
     """
-    from grader.cli.export import run_export
+    from grader.cli.export import ExportRequest, run_export
 
-    sys.exit(run_export(source, assignment, to, output))
+    sys.exit(run_export(ExportRequest(source, assignment, to, output, template)))
 
 
 @click.command()

@@ -1,19 +1,20 @@
-"""Reads score rows out of nbgrader's gradebook."""
+"""Reads scores out of nbgrader's gradebook."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.batch.export import ScoreRow, Scores
+from grader.batch.people import Member
+from grader.batch.scored import ExerciseScore, Scores, StudentScores
 from grader.errors import UsageError
 from grader.nbgrader.gradebook import open_gradebook
+from grader.records.people import Person
 
 
 def read_scores(path: Path, assignment: str = "") -> Scores:
-    """Return the scores of an assignment in a gradebook, one row a student and notebook.
+    """Return the scores of an assignment in a gradebook, one record a student.
 
-    Where the gradebook has one assignment, it need not be named. Every known student has rows: who
-    handed in nothing has zeros. Raises UsageError.
+    Where the gradebook has one assignment, it need not be named. Raises UsageError.
     """
     with open_gradebook(f"sqlite:///{path.resolve()}") as gradebook:
         names = [a.name for a in gradebook.assignments]
@@ -32,31 +33,35 @@ def read_scores(path: Path, assignment: str = "") -> Scores:
         found = gradebook.find_assignment(assignment or names[0])
         waiting = sorted(s.student_id for s in found.submissions if s.needs_manual_grade)
         notes = [f"not final, to be graded by hand: {', '.join(waiting)}"] if waiting else []
-        return Scores(tuple(_rows(gradebook, found)), tuple(notes))
+        notebooks = sorted(found.notebooks, key=lambda n: n.name)
+        handed_in = {submission.student_id: submission for submission in found.submissions}
+        students = sorted(gradebook.students, key=lambda s: s.id)
+        return Scores(
+            found.name,
+            tuple(_student(s, notebooks, handed_in.get(s.id)) for s in students),
+            round(sum(float(n.max_score or 0) for n in notebooks), 4),
+            tuple(notes),
+            bool(assignment),
+        )
 
 
-def _rows(gradebook: Any, assignment: Any) -> Iterator[ScoreRow]:
-    handed_in = {submission.student_id: submission for submission in assignment.submissions}
-    for student in sorted(gradebook.students, key=lambda s: s.id):
-        submission = handed_in.get(student.id)
-        mine = {n.name: n for n in submission.notebooks} if submission else {}
-        for notebook in sorted(assignment.notebooks, key=lambda n: n.name):
-            yield _row(student, assignment.name, notebook, mine.get(notebook.name))
+def _student(student: Any, notebooks: Sequence[Any], submission: Any) -> StudentScores:
+    """Return what a student has in each notebook; who handed in nothing has zeros."""
+    mine = {n.name: n for n in submission.notebooks} if submission else {}
+    name = " ".join(filter(None, (student.first_name, student.last_name)))
+    person = Person(name, student.id, student.email or "", student.id)
+    scores = tuple(_score(notebook, mine.get(notebook.name)) for notebook in notebooks)
+    return StudentScores(Member(person, student.id, student.id, told=person), scores)
 
 
-def _row(student: Any, assignment: str, notebook: Any, own: Any) -> ScoreRow:
+def _score(notebook: Any, own: Any) -> ExerciseScore:
     penalty = float(own.late_submission_penalty or 0) if own else 0.0
     score = float(own.score or 0) if own else 0.0
     comments = [c.comment for c in own.comments if c.comment] if own else []
-    return ScoreRow(
-        student.id,
-        assignment,
+    return ExerciseScore(
         notebook.name,
         max(round(score - penalty, 4), 0.0),
         float(notebook.max_score or 0),
-        penalty,
-        student.first_name or "",
-        student.last_name or "",
-        student.email or "",
         "\n".join(dict.fromkeys(comments)),
+        penalty,
     )

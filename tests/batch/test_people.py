@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from class_results import FILE, grade_nothing, gradescope, keep, result_of, touch
+from class_results import FILE, grade_nothing, gradescope, keep, result_of, sixty, touch
 
 from grader.batch.entries import find_entries
 from grader.batch.levels import Levels
@@ -312,32 +312,6 @@ def test_sixty_students_of_four_platforms_are_sixty_people(
     summary = summarise(results, course)
     assert (summary.students, summary.exercises[0].handed_in) == (60, 60)
     assert len({member.submission for member in found.values()}) == 59  # two are a group
-
-
-def sixty(place: Path) -> list[Person]:
-    """Write a class of sixty as four platforms let download it, and return its roster."""
-    people = [
-        Person(f"Given{n} van Family{n}", str(100 + n), f"g{n}@x.org", f"login{n}")
-        for n in range(60)
-    ]
-    moodle, canvas, submitted, cloned = (people[n : n + 15] for n in (0, 15, 30, 45))
-    hidden = {moodle[0]: f"Participant_{moodle[0].id}"}
-    for n, p in enumerate(moodle):
-        name = hidden.get(p, f"{p.name}_{p.id}")
-        end = ("_file", "_file_", f"_file_{FILE}")[n % 3]
-        path = place / "moodle" / f"{name}_assignsubmission{end}"
-        touch(path if n % 3 == 2 else path / FILE)
-    for n, p in enumerate(canvas):
-        given, family = p.name.lower().split(" ", 1)
-        squeezed = "" if not n else f"{family.replace(' ', '')}{given}_"
-        late = "LATE_" if n % 2 else ""
-        number = p.id if n else f"anon_{p.id}"
-        touch(place / "canvas" / f"{squeezed}{late}{number}_{n}_exercise1_attention-{n}.py")
-    pairs = [submitted[:2], *([p] for p in submitted[2:])]
-    gradescope(place / "gradescope", {f"submission_{n}": pair for n, pair in enumerate(pairs)})
-    for p in cloned:
-        touch(place / "clones-submissions" / f"clones-{p.login}" / ".git" / "config")
-    return people
 
 
 def test_who_is_gone_or_has_another_name_is_marked(tmp_path: Path, folder: CourseFolder) -> None:

@@ -34,7 +34,7 @@ from nbgrader_story import (
 )
 from traitlets.config import Config
 
-from grader.batch.export import Format, export_rows
+from grader.batch.export import Format, export_scores
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.nbgrader import autograde
@@ -345,10 +345,9 @@ def test_feedback_page_shows_its_pictures(term: Term, browser: str, tmp_path: Pa
 @pytest.mark.parametrize("to", list(Format))
 def test_scores_leave_in_every_format(term: Term, to: Format) -> None:
     scores = read_scores(term.directory / "gradebook.db")
-    files = export_rows(scores.rows, to)
+    files = export_scores(scores, to).files
     assert sum(file.text.count("good00") + file.name.count("good00") for file in files) > 0
-    students = {row.student for row in scores.rows}
-    assert len(files) == (len(students) if to is Format.GRADESCOPE else 1)
+    assert len(files) == (len(scores.students) if to is Format.GRADESCOPE else 1)
 
 
 def test_export_says_whose_score_is_not_final(term: Term) -> None:
