@@ -14,6 +14,7 @@ from grader.batch.sheets import fill_sheet
 from grader.batch.tables import Table, cells
 from grader.errors import UsageError
 from grader.records.people import Platform
+from grader.records.text import printable
 
 
 class Format(StrEnum):
@@ -100,7 +101,10 @@ def _results_json(group: Sequence[StudentScores]) -> str:
         }
         for one in group[0].scores
     ]
-    people = [asdict(student.member.person) for student in group]
+    people = [
+        {field: printable(text) for field, text in asdict(student.member.person).items()}
+        for student in group
+    ]
     document = {"score": group[0].total, "tests": tests, "extra_data": {"people": people}}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 

@@ -12,7 +12,7 @@ NOTHING = "handed in nothing"
 
 
 @dataclass(frozen=True)
-class Handed:
+class KeptSubmission:
     """A submission among a class's results."""
 
     student: str  # what the results call it
@@ -43,7 +43,7 @@ class Member:
 class _Claim:
     """A submission, and somebody who is said to have handed it in."""
 
-    handed: Handed
+    handed: KeptSubmission
     told: Person  # as the submission tells
     row: int | None = None  # of the roster
     weak: bool = False  # by a number alone, which may be counted in another way
@@ -59,7 +59,7 @@ class Roster:
             for key in _keys(person):
                 self._rows[key].append(row)
 
-    def claims(self, handed: Handed) -> Iterator[_Claim]:
+    def claims(self, handed: KeptSubmission) -> Iterator[_Claim]:
         """Yield whom a submission is of."""
         for told in handed.identity.people:
             group = self._any("group", name_keys(told.name or told.login))
@@ -108,7 +108,7 @@ def _words(person: Person) -> set[str]:
     return {folded(text) for text in told}
 
 
-def members_of(handed: Iterable[Handed], people: Sequence[Person]) -> tuple[Member, ...]:
+def members_of(handed: Iterable[KeptSubmission], people: Sequence[Person]) -> tuple[Member, ...]:
     """Return who is in a class: those of a roster, in its order, and who else handed in."""
     roster = Roster(people)
     claims = [claim for one in handed for claim in roster.claims(one)]

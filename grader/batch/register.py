@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from grader.batch.entries import Entry
-from grader.batch.people import Handed, Member, members_of
+from grader.batch.people import KeptSubmission, Member, members_of
 from grader.errors import UsageError
 from grader.records.people import Identity, Person
 
@@ -102,7 +102,7 @@ def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
         "FROM students s LEFT JOIN handed h ON h.student = s.student ORDER BY s.student"
     )
     handed = [
-        Handed(
+        KeptSubmission(
             student,
             Identity.parse(text) if text else Identity((Person(student),)),
             bool(here),

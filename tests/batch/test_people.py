@@ -11,7 +11,7 @@ from class_results import FILE, grade_nothing, gradescope, keep, result_of, sixt
 
 from grader.batch.entries import find_entries
 from grader.batch.levels import Levels
-from grader.batch.people import NOT_LISTED, NOTHING, WITHDRAWN, Handed, Member, members_of
+from grader.batch.people import NOT_LISTED, NOTHING, WITHDRAWN, KeptSubmission, Member, members_of
 from grader.batch.register import read_members
 from grader.batch.results import About, Results, reading
 from grader.batch.roster import read_roster
@@ -174,9 +174,9 @@ def test_names_are_known_by_their_parts_in_any_order() -> None:
 # ---- rosters -------------------------------------------------------------------------------------
 
 
-def one(name: str, *people: Person, platform: Platform = Platform.FILES) -> Handed:
+def one(name: str, *people: Person, platform: Platform = Platform.FILES) -> KeptSubmission:
     """A submission, as results have it."""
-    return Handed(name, Identity(people or (Person(name),), platform))
+    return KeptSubmission(name, Identity(people or (Person(name),), platform))
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_roster_that_cannot_be_used_is_refused(data: bytes, said: str, tmp_path:
         one("k", Person(login="ADA"), platform=Platform.GITHUB),
     ],
 )
-def test_roster_names_who_handed_in(handed: Handed) -> None:
+def test_roster_names_who_handed_in(handed: KeptSubmission) -> None:
     listed = Person("Ada Byron", "7", "a.byron@x.org", "ada")
     found = members_of([handed], [listed, Person("Bob", "99", "b@x.org", "bob")])
     assert [member.person for member in found] == [listed, Person("Bob", "99", "b@x.org", "bob")]
@@ -272,7 +272,7 @@ def test_group_has_a_line_for_each_of_its_members() -> None:
 
 def test_two_submissions_of_one_person_are_one_line() -> None:
     first, second = one("ada.zip", Person("ada")), one("Ada", Person("Ada"))
-    (member,) = members_of([first, Handed("Ada", second.identity, score=3.0)], [])
+    (member,) = members_of([first, KeptSubmission("Ada", second.identity, score=3.0)], [])
     assert (member.submission, member.marks) == ("Ada", ("Ada counts, and not ada.zip",))
 
 

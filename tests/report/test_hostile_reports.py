@@ -24,7 +24,7 @@ from support import GradeText
 
 from grader.batch.export import Format
 from grader.batch.run import BatchRequest, run_batch
-from grader.cli.export import run_export
+from grader.cli.export import ExportRequest, run_export
 from grader.course.load import CourseFolder
 from grader.key.cache import Keys
 from grader.nbgrader.markup import FILTERS
@@ -210,7 +210,7 @@ def test_class_with_its_tables_and_exports(
         told = {**json.loads(path.read_text("utf-8")), "student": ""}  # as the folder is called
         assert_plain(json.dumps(told, ensure_ascii=False))
     for to in Format:
-        run_export(tmp_path / "results", "", to, tmp_path / to)
+        run_export(ExportRequest(tmp_path / "results", "", to, tmp_path / to))
         assert_plain(capsys.readouterr().out)
         for path in (p for p in (tmp_path / to, *(tmp_path / to).rglob("*")) if p.is_file()):
             if to is Format.GRADESCOPE:
