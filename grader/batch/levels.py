@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.batch.entries import Entry
 from grader.batch.platforms import is_download, is_one_of_a_download
-from grader.course.load import CourseFolder
+from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
 from grader.handin.archive import ZIP, read_archive
@@ -16,7 +16,8 @@ from grader.handin.pick import pick
 from grader.records.people import Platform
 
 _LOOKED_AT = 500  # names in a folder
-_ZIPS = 4  # a folder with more is a class of zips
+_FEW = 8  # submissions; where there are more, they are the class
+_OF_A_REPOSITORY = (".git", COURSE_FILE)
 
 
 class Levels:
@@ -56,7 +57,8 @@ class Levels:
         paths = [part.path for entry in entries for part in entry.parts]
         files = [path for path in paths if self._exercises_at([path.name])]
         stubs = submissions / self._stubs
-        if not files and [path.name for path in paths] == [stubs.name]:
+        alone = len(paths) == 1 or any((submissions / name).exists() for name in _OF_A_REPOSITORY)
+        if not files and stubs in paths and alone:
             return bool(self._exercises_at(_names(stubs)))
         return 2 * len(files) > len(paths)
 
@@ -70,13 +72,14 @@ class Levels:
         ]
         folders = [path for path in plain if path.is_dir()]
         zips = [path for path in plain if path.suffix.lower() == ZIP]
-        downloads = [path for path in folders if any(map(is_download, _names(path)))]
-        if len(zips) <= _ZIPS:
+        levels = 2 if len(entries) <= _FEW else 0
+        downloads = [found for path in folders for found in _downloads(path, levels)]
+        if len(zips) <= _FEW:
             downloads += [path for path in zips if any(map(is_download, _names_in_zip(path)))]
         if downloads:
             return downloads
-        alone = len(folders) == len(entries) and all(map(self._holds_students, folders))
-        return folders if alone else []
+        others = len(entries) - len(folders)
+        return folders if others <= len(folders) and all(map(self._holds_students, folders)) else []
 
     def _holds_students(self, folder: Path) -> bool:
         """Whether a folder has no exercise's file, and several folders with the same one's."""
@@ -96,6 +99,16 @@ class Levels:
 
 def _command(submissions: Path, results: Path) -> str:
     return f"grade batch {shlex.quote(str(submissions))} -o {shlex.quote(str(results))}"
+
+
+def _downloads(folder: Path, levels: int) -> Iterator[Path]:
+    """Yield what a platform lets download: a folder, or those some levels below it."""
+    names = _names(folder)
+    if any(map(is_download, names)):
+        yield folder
+    elif levels:
+        for name in names:
+            yield from _downloads(folder / name, levels - 1)
 
 
 def _names(folder: Path) -> list[str]:

@@ -71,13 +71,11 @@ def run_batch(
     results = Results(request.results, _about(folder, hidden=hidden))
     try:
         results.enter(ClassList(request.submissions, entries, request.roster, request.merge))
-        workplace = prepare_workplace(
-            folder, request.exercises, level, expect, advance, hidden=hidden
-        )
+        place = prepare_workplace(folder, request.exercises, level, expect, advance, hidden=hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
         with control_group(admission.memory) as group:
-            workplace = replace(workplace, group=group)
+            workplace = replace(place, group=group)
             request = replace(request, jobs=admission.jobs)
             graded = _grade_all(request, entries, workplace, results, advance)
         summary = summarise(request.results, folder.course)

@@ -12,6 +12,9 @@ from grader.batch.summary import mixed, read_keys
 from grader.records.calls import PUBLIC
 from grader.records.results import Status
 
+_FAULTS = "SELECT student, exercise FROM results WHERE status = ? ORDER BY student"
+_POSSIBLE = "SELECT exercise, MAX(max_score) FROM results GROUP BY exercise ORDER BY exercise"
+
 
 def read_results(folder: Path, assignment: str = "") -> Scores:
     """Return the scores in a results folder, one record a person.
@@ -23,17 +26,8 @@ def read_results(folder: Path, assignment: str = "") -> Scores:
     """
     with reading(folder) as database:
         about = dict(database.execute("SELECT name, value FROM about"))
-        faults = dict(
-            database.execute(
-                "SELECT student, exercise FROM results WHERE status = ? ORDER BY student",
-                (Status.ERROR.value,),
-            )
-        )
-        possible = dict(
-            database.execute(
-                "SELECT exercise, MAX(max_score) FROM results GROUP BY exercise ORDER BY exercise"
-            )
-        )
+        faults = dict(database.execute(_FAULTS, (Status.ERROR.value,)))
+        possible = dict(database.execute(_POSSIBLE))
         members = read_members(database)
         found = _scores(database, possible)
         return Scores(

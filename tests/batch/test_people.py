@@ -399,11 +399,15 @@ def test_hostile_names_are_names(tmp_path: Path, folder: CourseFolder) -> None:
         (".", [f"canvas/ada_1_2_{FILE}", "canvas/bob_2_3_x.py"], "`grade batch .*/canvas -o r`"),
         (".", ["g/submission_metadata.yml", f"g/submission_1/{FILE}"], "`grade batch .*/g -o r`"),
         (".", [f"class/ada/{FILE}", f"class/bob/{FILE}"], "`grade batch .*/class -o r`"),
+        (".", ["starter.py", f"class/ada/{FILE}", f"class/bob/{FILE}"], "`grade batch .*/class -o"),
+        (".", [f"a/b/moodle/Ada_1_assignsubmission_file/{FILE}"], "`grade batch .*/moodle -o r`"),
         (".", [f"{week}/{who}/{FILE}" for week in "ab" for who in "xy"], "each other one with"),
         ("ada", [f"ada/{FILE}", "ada/exercise2.py", "ada/notes.py"], "`grade batch .* -o r`"),
         ("x_1_assignsubmission_file", ["x_1_assignsubmission_file/hw.py"], "of one student"),
         ("submission_1", ["submission_metadata.yml", "submission_1/src/hw.py"], "of one student"),
         ("ada", [f"ada/exercises/{FILE}", "ada/.git/config"], "of one student"),
+        ("ada", [f"ada/exercises/{FILE}", "ada/.git/config", "ada/lib/x.py"], "of one student"),
+        ("ada", [f"ada/exercises/{FILE}", "ada/course.yml", "ada/b/x.py"], "of one student"),
         ("ada", ["ada/hw1.py"], "of one student"),
     ],
 )
@@ -436,6 +440,8 @@ def test_download_that_is_still_zipped_is_refused(tmp_path: Path, folder: Course
         [f"Ada_1_assignsubmission_file/{FILE}"],
         ["ada.zip"],
         ["ada.py", "exercise1.py", "bob.py"],
+        ["ada.zip", "bob.zip", f"cy/old/{FILE}", f"cy/new/{FILE}"],
+        [f"exercises/{FILE}", f"ada/{FILE}"],
     ],
 )
 def test_folder_of_a_class_is_of_the_right_level(
