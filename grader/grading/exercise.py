@@ -103,7 +103,7 @@ def run_exercise(
 
 def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
     checks = [c for t in exercise.targets for c in check_target(evidence[t.name])]
-    result = _sum_up(exercise, source, [without_words(check) for check in checks])
+    result = without_words(_sum_up(exercise, source, checks))
     noted = any(_notes_of(one) for one in evidence.values())
     return Run(result, silent=noted or any(c.status is not Status.PASSED for c in checks))
 
