@@ -94,9 +94,11 @@ def run_exercise(
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)
-    judged = [_judge(evidence[t.name], rounds, pairs, quick=quick) for t in exercise.targets]
+    judged = [_judge(evidence[t.name], rounds, pairs) for t in exercise.targets]
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
+    if not quick:  # last, for on a busy machine it may take all the time that is left
+        found = _with_small_inputs(found, evidence, rounds)
     checks = name_causes(found, partial(_used_by, exercise, source))
     return Run(_sum_up(exercise, source, checks, judged, shown), evidence, rounds)
 
@@ -147,20 +149,26 @@ def _judge(
     evidence: Evidence,
     rounds: Rounds,
     pairs: Callable[[], Mapping[str, Suspects]],
-    *,
-    quick: bool,
 ) -> _Judged:
     results = check_target(evidence)
-    if not quick:
-        from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
-
-        job = rounds.jobs[evidence.target.earlier]
-        with rounds.clock.running():
-            results = [shrunk(evidence, r, rounds.warm, job, rounds.end) for r in results]
     found, deviations = _diagnose(evidence, results, rounds, pairs)
     results = tell(evidence, deviations, results)
     checks = point_to_hint(results) if found and found.bugs else results
     return _Judged(checks, found, _notes_of(evidence))
+
+
+def _with_small_inputs(
+    results: Sequence[CheckResult], evidence: Mapping[str, Evidence], rounds: Rounds
+) -> list[CheckResult]:
+    """Return results in which a failed property has the smallest input that shows it."""
+    from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
+
+    with rounds.clock.running():
+        return [
+            shrunk(own, result, rounds.warm, rounds.jobs[own.target.earlier], rounds.end)
+            for result in results
+            for own in (evidence[result.target],)
+        ]
 
 
 def _notes_of(evidence: Evidence) -> list[str]:

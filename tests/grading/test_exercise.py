@@ -20,7 +20,11 @@ from support import (
 from grader.execute.clock import End
 from grader.execute.session import collect
 from grader.grading import rounds as grading_rounds
-from grader.records.results import ExerciseResult, Status
+from grader.grading import shrink
+from grader.grading.rounds import Rounds
+from grader.records.answers import Answer
+from grader.records.calls import Call
+from grader.records.results import CheckResult, ExerciseResult, Status
 
 FILE = "exercise1_attention.py"
 RIGHT = (SUBMISSIONS / "perfect" / FILE).read_text(encoding="utf-8")
@@ -87,6 +91,45 @@ def test_every_round_of_calls_ends_at_one_time(
     grade_text({"exercise1": with_body("raise RuntimeError('in float64')")})
     assert len(ends) == 2
     assert len(set(ends)) == 1
+
+
+ODD_STEP = """
+def self_attention(x):
+    scores = x @ x.transpose(1, 2)
+    weights = scores.softmax(-1) + scores / 100
+    output = weights @ x
+    x += 1
+    return output
+def attention_weights(query, key, scale=None):
+    query += 1
+    scores = query @ key.transpose(1, 2)
+    weights = scores.softmax(-1) + scores / 100
+    return weights
+"""
+
+
+def test_search_for_a_smaller_input_takes_no_time_from_the_diagnosis(
+    grade: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine it may take all that is left, and no step would be named."""
+    done: list[str] = []
+
+    def search(_: object, result: CheckResult, *__: object) -> CheckResult:
+        done.append("search")
+        return result
+
+    def record(rounds: Rounds, calls: list[Call]) -> dict[str, Answer]:
+        done.append("record")
+        return recorded(rounds, calls)
+
+    recorded = Rounds.record
+    monkeypatch.setattr(shrink, "shrunk", search)
+    monkeypatch.setattr(Rounds, "record", record)
+    path = tmp_path / "exercise1_attention.py"
+    path.write_text(ODD_STEP, encoding="utf-8")
+    grade(path, "exercise1")
+    assert set(done) == {"record", "search"}
+    assert done == sorted(done)  # "record" first
 
 
 def test_what_hangs_is_not_tried_in_float32(

@@ -154,6 +154,20 @@ def test_document_names_the_wheel_of_this_version(document: Path) -> None:
     assert named <= {VERSION}
 
 
+def test_sandbox_page_names_the_attacks_of_every_row() -> None:
+    text = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?!a submission|---).* \| (.*) \|$", text, flags=re.MULTILINE)
+    assert len(rows) == 7
+    named = set()
+    for row in rows:
+        found = re.findall(r"`(\d\d)`(?: to `(\d\d)`)?", row)
+        assert found, row
+        for first, last in found:
+            named |= set(range(int(first), int(last or first) + 1))
+    folders = {int(path.name[:2]) for path in (TESTS / "attacks").glob("[0-9]*")}
+    assert named == folders - {10, 16}  # reports and forbidden names are no part of the sandbox
+
+
 def test_security_page_tells_the_level_of_every_attack() -> None:
     rows = _ROW.finditer((ROOT / "SECURITY.md").read_text(encoding="utf-8"))
     told: dict[str, str] = {}
