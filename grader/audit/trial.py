@@ -135,7 +135,7 @@ def _try_pair(
 ) -> PairReport | None:
     """Return how a pair was reported, None where the two cannot be made together."""
     text = compose(first, second, runner.source)
-    if text is None or not first.edits or not second.edits:
+    if text is None:
         return None
     target = first.bug.target
     try:

@@ -72,24 +72,19 @@ def find_deviations(
     """
     failed = {r.id for r in results if r.failed}
     groups = dict.fromkeys(c.name for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC))
+    unknown = evidence.unknown_options
     found = [
         deviation
         for group in evidence.key.plan.groups(evidence.target.name)
-        if group in groups and group in tried
+        if group in groups and group in tried and not set(unknown) & set(_options(evidence, group))
         for deviation in [
             _unheard(evidence, group, tried[group]) or _refused(evidence, group, results)
         ]
         if deviation is not None
     ]
+    found += [_no_argument(evidence, name) for name in unknown]
     biases = _about_biases(evidence, missing=BIASES in groups)
-    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    next_steps = {r.id.name: r.next_step for r in results if r.kind is Kind.PROPERTY}
-    for prop in properties:
-        if CheckId(evidence.exercise.id, evidence.target.name, Kind.PROPERTY, prop.name) in failed:
-            sentence = prop.deviation(evidence)
-            if sentence:
-                named, step = frozenset([prop.name]), next_steps[prop.name]
-                found.append(Deviation(sentence, step, properties=named))
+    found += _about_properties(evidence, results)
     surplus = any(one.of_biases and not one.groups for one in biases)
     return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
 
@@ -163,11 +158,12 @@ def _unheard(evidence: Evidence, group: str, tried: Sequence[Answer]) -> Deviati
     if all(answer.status is AnswerStatus.OK and _same(plain, answer) for answer in tried):
         sentence = f"{named} is not used: with {_given(options)} all is as without it"
         return Deviation(sentence, f"use {named} where the docstring says so", frozenset([group]))
-    text = tried[0].error.message if tried[0].error is not None else ""
-    if "unexpected keyword argument" not in text:
-        return None
-    sentence = f"{named} is no argument of `{evidence.target.name}`"
-    return Deviation(sentence, "compare the signature with the stub's", frozenset([group]))
+    return None
+
+
+def _no_argument(evidence: Evidence, option: str) -> Deviation:
+    sentence = f"`{option}` is no argument of `{evidence.target.name}`"
+    return Deviation(sentence, "compare the signature with the stub's", frozenset([option]))
 
 
 def _refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
@@ -207,6 +203,18 @@ def _same(one: Answer, other: Answer) -> bool:
         and before.keys() == after.keys()
         and all(exactly_equal(before[name], after[name]) for name in before)
     )
+
+
+def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
+    """What properties say of why they failed, where that touches nothing else."""
+    failed = {r.id.name: r for r in results if r.kind is Kind.PROPERTY and r.failed}
+    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    said = {p.name: p.deviation(evidence) for p in properties if p.name in failed}
+    return [
+        Deviation(sentence, failed[name].next_step, properties=frozenset([name]))
+        for name, sentence in said.items()
+        if sentence
+    ]
 
 
 def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:

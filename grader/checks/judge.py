@@ -11,10 +11,11 @@ from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
 from grader.compare.evidence import BY_HAND, NO_IDEA, PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call, lacks_bias
-from grader.course.models import Course, Exercise
+from grader.course.models import Course, Exercise, Property
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
+from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -58,10 +59,17 @@ class _Judge:
                 return _gated(self._numeric(share.name), self._gradient(share.name), of_values=True)
             case Kind.PROPERTY:
                 prop = self._properties[share.name]
-                gate = self._shape(PLAIN) if prop.of_parts else self._numeric(PLAIN)
+                gate = self._shape(PLAIN) if prop.of_parts else self._beside(prop)
                 return _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
             case Kind.BUG:
                 return judge_bug(self._evidence, self._bugs[share.name], self._numeric(PLAIN))
+
+    def _beside(self, prop: Property) -> Judgement:
+        """The values that a property counts beside; what goes by values needs its options' too."""
+        own = [c for c in self._evidence.calls if CallId.parse(c.id).what == prop.name]
+        asked = {option for c in own if prop.by_values for option in self._evidence.case(c).options}
+        judged = [self._numeric(group) for group in (PLAIN, *sorted(asked))]
+        return next((one for one in judged if not one.passed), PASSED)
 
     def _shape(self, group: str) -> Judgement:
         """Types and shapes on every numeric case of a group, whatever the values."""
@@ -156,17 +164,26 @@ def point_to_hint(results: Sequence[CheckResult]) -> list[CheckResult]:
 def name_causes(
     results: Sequence[CheckResult], uses: Callable[[str], Sequence[str]]
 ) -> list[CheckResult]:
-    """Where a target fails beside one that it uses, say so: the mistake is told once."""
-    broken = {
-        r.target
+    """Where a target fails beside one that it uses, say so: the mistake is told once.
+
+    An option of that one explains no case without, and wrong values raise no exception.
+    """
+    broken = [
+        r
         for r in results
         if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED and not r.told
-    }
+    ]
     named = []
     for result in results:
-        causes = [name for name in uses(result.target) if name in broken]
-        of_values = result.kind is Kind.NUMERIC or result.next_step in NO_IDEA
-        if of_values and result.status is Status.FAILED and causes and not result.told:
+        used = uses(result.target) if result.status is Status.FAILED and not result.told else []
+        causes = [
+            other.target
+            for other in broken
+            if other.target in used
+            and (result.id.name or not other.id.name)
+            and (result.place is None or other.kind is Kind.SHAPE)
+        ]
+        if causes and (result.kind is Kind.NUMERIC or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)

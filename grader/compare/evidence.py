@@ -15,6 +15,8 @@ from grader.records.results import Facts, Place, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action
 
+_NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -51,6 +53,16 @@ class Evidence:
     def first_call(self) -> Call:
         """The outputs of the first ordinary case."""
         return self.key.plan.call(CallId.first(self.target.name))
+
+    @property
+    def unknown_options(self) -> list[str]:
+        """The options that the submission's signature does not have, in the order of the calls."""
+        found: dict[str, None] = {}
+        for call in self.calls:
+            error = self.answers[call.id].error
+            if error is not None and _NO_ARGUMENT in error.message:
+                found |= {name: None for name in call.options if f"'{name}'" in error.message}
+        return list(found)
 
     def numeric_calls(self, action: Action, group: str | None = None) -> list[Call]:
         """Return the calls of the numeric cases, of one group or of all, smallest first."""

@@ -10,13 +10,12 @@ import numpy as np
 from grader.compare.diagnosis import count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign_step, sign_steps, step_calls
-from grader.compare.steps import StepsFound, orders_of
+from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.records.answers import Answer
 from grader.records.calls import Array
 from grader.records.key import KnownBug
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
-from grader.worker.names import Group, of_group, variable_of
 
 _STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # and in float32
@@ -38,7 +37,7 @@ def known_step(
     for name, state in steps.states.items():
         sure = bool(before) and all(one is State.RIGHT for one in before)
         if state is not State.RIGHT:
-            held = [_held(recorded[call.id], name) for call in calls]
+            held = [next(reversed(held_by(recorded[c.id], name)), None) for c in calls]
             rows = _rows(evidence, suspects, name, held) if sure or not guessed else []
             if rows:
                 return _word(evidence, suspects, rows, steps, name)
@@ -46,12 +45,6 @@ def known_step(
                 return None
         before.append(state)
     return None
-
-
-def _held(recorded: Answer, name: str) -> Array | None:
-    """What a variable of a step's name ended up with."""
-    tensors = of_group(recorded.tensors, Group.HELD)
-    return next((a for n, a in reversed(tensors.items()) if variable_of(n) == name), None)
 
 
 def _rows(

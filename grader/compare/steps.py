@@ -6,20 +6,22 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from math import prod
 
 import numpy as np
 
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
-from grader.records.answers import Answer, AnswerStatus
+from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of, variable_of
+from grader.worker.names import GIVEN, Group, of_group, operation_of, tensor_name, variable_of
 from grader.worker.protocol import Action
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
 _RTOL32 = 1e-4
 _AXES = 4  # more axes than this are not reordered
+_LARGEST = 4096  # numbers of a step that is looked for in slices
 _RUNS = 2  # in which a step has to be right: in one it may be so by chance
 
 
@@ -71,21 +73,32 @@ def find_steps(
 ) -> StepsFound | None:
     """Return what is known of each step; None where there are none, or nothing ran.
 
-    `recorded` are answers by call, and `told` is the step that a diagnosis names.
+    `recorded` are answers by call, and `told` is the step that a diagnosis names. Where no step is
+    right, code may go another way: then a step is wrong only if a variable of its name is.
     """
     calls = [call for call in evidence.calls if call.id in recorded]
     runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
     names = [
         n for n in evidence.target.step_names if calls and n in evidence.key.steps(calls[0].id)
     ]
-    if not names or len(runs) < len(calls):
+    shared = any(_shares_parameters(evidence.answers[call.id].info) for call in runs)
+    if not names or len(runs) < len(calls) or shared:
         return None
     if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
         return StepsFound(dict.fromkeys(names, State.RIGHT))
     marks = [_Run(evidence, call, recorded[call.id]).marks() for call in runs]
     found = {n: _both([one[n] for one in marks]) for n in names}
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
-    return StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
+    steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
+    written = all(held_by(recorded[call.id], steps.wrong) for call in runs)
+    if told or written or State.RIGHT in steps.states.values():
+        return steps
+    return StepsFound({**steps.states, steps.wrong: State.OPEN}) if steps.wrong else steps
+
+
+def _shares_parameters(info: Info) -> bool:
+    """Whether one parameter plays several parts: which was filled in last makes all values."""
+    return info.registered is not None and info.registered < sum(prod(n.shape) for n in info.names)
 
 
 def _both(marks: Sequence[bool | None]) -> bool | None:
@@ -105,8 +118,8 @@ def _states(
     broken = False
     for index, row in enumerate(rows):
         for name in row:
-            if name == told:
-                states[name] = State.WRONG
+            if name == told:  # what was made, and is not used, is not what is wrong
+                states[name] = State.OPEN if found[name] else State.WRONG
             elif broken or index > told_at:
                 states[name] = State.NOT_REACHED if stopped else State.OPEN
             elif found[name]:
@@ -125,10 +138,10 @@ class _Run:
     def __init__(self, evidence: Evidence, call: Call, recorded: Answer) -> None:
         seen = of_group(recorded.tensors, Group.SEEN)
         self._evidence, self._call = evidence, call
-        held = of_group(recorded.tensors, Group.HELD)
-        self._held = [(variable_of(name), array) for name, array in held.items()]
+        self._recorded = recorded
         self._given = [array for n, array in seen.items() if operation_of(n) == GIVEN]
         self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
+        self._returned = list(of_group(recorded.tensors, Group.OUTPUT).values())
         self._expected = evidence.key.steps(call.id)
 
     def marks(self) -> dict[str, bool | None]:
@@ -153,12 +166,15 @@ class _Run:
         self, name: str, wanted: Array, place: int | None, before: Sequence[Array]
     ) -> bool | None:
         if name in self._evidence.target.outputs:  # it is what was returned
-            return judge_call(self._evidence, self._call, Group.OUTPUT).passed
+            came = self._recorded.tensors.get(tensor_name(Group.OUTPUT, name))
+            passed = judge_call(self._evidence, self._call, Group.OUTPUT).passed
+            if came is not None:
+                return passed or same_values(wanted, came)
         if any(same_values(wanted, array) for array in before):
             return None  # an input, or a step that is there already
         if place is None:
             turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
-            return None if turned else False
+            return None if turned or not self._is_tried(name, wanted) else False
         return True if self._is_kept(name, wanted) else None
 
     def _is_kept(self, name: str, wanted: Array) -> bool:
@@ -167,8 +183,21 @@ class _Run:
         Else they were made on the way to something else, or something was done to them. They may
         be in another order by now.
         """
-        own = [a for variable, a in self._held if variable == name and a.size == wanted.size]
+        own = [a for a in held_by(self._recorded, name) if a.size == wanted.size]
         return not own or (occurs(wanted, own) and _rearranged(wanted, own[-1]))
+
+    def _is_tried(self, name: str, wanted: Array) -> bool:
+        """Whether something other than the step is there in its place; if not, all is open.
+
+        Code that makes a step row by row, or never, has no tensor of its form but later ones.
+        """
+        if held_by(self._recorded, name):
+            return True
+        known = [*self._expected.values(), *self._given, *self._returned]
+        return any(
+            array.shape == wanted.shape and not any(same_values(one, array) for one in known)
+            for array in self._made
+        )
 
     def _place(self, wanted: Array, before: Sequence[Array], start: int) -> int | None:
         """Where a step's tensor first comes after those of the steps that it is made from.
@@ -180,7 +209,27 @@ class _Run:
         for place, array in enumerate(self._made[start:], start):
             if same_values(wanted, array) or (not moved and occurs(wanted, [array])):
                 return place
+        return None if moved else self._place_in_slices(wanted, start)
+
+    def _place_in_slices(self, wanted: Array, start: int) -> int | None:
+        """Where the first of a step's slices comes, where it is made slice by slice."""
+        for axis in range(wanted.ndim - 1 if wanted.size <= _LARGEST else 0):
+            slices = np.moveaxis(wanted, axis, 0)
+            places = [self._place_of_slice(one, start) for one in slices]
+            found = [place for place in places if place is not None]
+            if 1 < len(places) == len(found):
+                return min(found)
         return None
+
+    def _place_of_slice(self, wanted: Array, start: int) -> int | None:
+        made = enumerate(self._made[start:], start)
+        return next((place for place, array in made if occurs(wanted, [array])), None)
+
+
+def held_by(recorded: Answer, variable: str) -> list[Array]:
+    """Return what a variable of a recorded run held, in order."""
+    held = of_group(recorded.tensors, Group.HELD)
+    return [array for name, array in held.items() if variable_of(name) == variable]
 
 
 def _moved(wanted: Array, before: Sequence[Array]) -> bool:

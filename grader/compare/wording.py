@@ -9,7 +9,7 @@ from grader.compare.outcomes import judge_call
 from grader.compare.steps import StepsFound
 from grader.records.calls import Call
 from grader.records.key import KnownBug
-from grader.records.results import Diagnosis, State
+from grader.records.results import Diagnosis
 from grader.worker.names import Group
 from grader.worker.protocol import Action
 
@@ -38,8 +38,7 @@ class Claim:
         what = "; or ".join(ways.values())
         also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
         if not self.by_values:
-            every = ", on every case," if self.everywhere else ""
-            return f"Your code behaves{every} like code in which {what}.{also}"
+            return f"Your code behaves like code in which {what}.{also}"
         size = 10.0 ** ceil(log10(max(self.distance, _SHOWN)))
         return f"{self._start}, to {size:.0e}, what comes out when {what}.{also}"
 
@@ -47,7 +46,8 @@ class Claim:
     def _start(self) -> str:
         if self.where:
             return f"Where your output is wrong{self.where.rstrip()}, it equals"
-        start = "your output equals" if self.ended else "where your code gives an output, it equals"
+        partly = "where your output can be compared, it equals"
+        start = "your output equals" if self.ended else partly
         return (
             f"{start[0].upper()}{start[1:]}"
             if self.everywhere
@@ -64,16 +64,18 @@ def first_wrong_call(evidence: Evidence) -> Call | None:
 
 
 def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
-    """Put into words how far a run was right; None where no step is known to be."""
-    if not steps.wrong or State.RIGHT not in steps.states.values():
+    """Put into words how far a run was right; None where no step is known to be wrong."""
+    if not steps.wrong:
         return None
-    hint = f"ook at how `{steps.wrong}` is made."
+    hint = f"ook at how `{steps.wrong}` is made"
     if steps.wrong in evidence.target.outputs:
-        hint = "ook at what is done with the steps before it, and at what is returned."
+        hint = "ook at what is done with the steps before it, and at what is returned"
+    elif steps.complete:
+        hint = f"ook at all that is done from there to `{steps.wrong}`"
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),
         step=steps.wrong,
-        hint=f"Everything up to there is right: l{hint}" if steps.complete else f"L{hint}",
+        hint=f"Everything up to there is right: l{hint}." if steps.complete else f"L{hint}.",
         evidence=f"No known mistake fits. Step by step: {steps.sentence}.",
     )

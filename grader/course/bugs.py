@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +23,14 @@ class _Record(BaseModel):
 
 
 class Substitution(_Record):
-    """One change of the reference's text: `old` stands in it exactly once."""
+    """One change of the reference's text: `old` stands in it exactly once.
 
-    old: str = Field(min_length=1, description="text of the reference, there exactly once")
+    Or it stands in what other changes of the same mistake have made of it.
+    """
+
+    old: str = Field(
+        min_length=1, description="text of the reference, or of a change beside, there exactly once"
+    )
     new: str = Field(description="what stands in its place")
 
 
@@ -71,7 +77,7 @@ class Bug(_Record):
 
 @dataclass(frozen=True)
 class Edit:
-    """A stretch of the reference's text and what stands in its place."""
+    """A stretch of a text and what stands in its place."""
 
     start: int
     end: int
@@ -85,7 +91,7 @@ class Mutant:
     bug: Bug
     number: int  # 0 for `change` or `variant`, then `also` in order
     source: str
-    edits: tuple[Edit, ...]  # empty for a whole file
+    change: tuple[Substitution, ...] = ()  # none for a whole file
 
 
 def bugs_path(folder: CourseFolder, exercise: Exercise) -> Path:
@@ -137,24 +143,59 @@ def mutants_of(folder: CourseFolder, exercise: Exercise, bug: Bug, reference: st
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise CourseError(f"{entry}: {path} cannot be read: {error.strerror}") from None
-        return [Mutant(bug, 0, _compiled(text, entry), ())]
-    mutants = []
-    for number, change in enumerate([bug.change, *bug.also]):
-        edits = tuple(_edit(reference, one, entry) for one in change)
-        source = apply_edits(reference, edits)
-        if source is None:
+        return [Mutant(bug, 0, _compiled(text, entry))]
+    return [
+        Mutant(bug, number, _compiled(_changed(reference, change, entry), entry), tuple(change))
+        for number, change in enumerate([bug.change, *bug.also])
+    ]
+
+
+def _changed(reference: str, change: Sequence[Substitution], entry: str) -> str:
+    text, left = _substituted(reference, change, ())
+    if left:
+        shown = left[0].old.strip().splitlines()[0][:60]
+        count = text.count(left[0].old)
+        if count == 1:
             raise CourseError(f"{entry}: its substitutions overlap")
-        mutants.append(Mutant(bug, number, _compiled(source, entry), edits))
-    return mutants
+        times = "nowhere" if not count else f"{count} times"
+        raise CourseError(f"{entry}: '{shown}' stands {times} in the reference, not once")
+    return text
 
 
 def compose(first: Mutant, second: Mutant, reference: str) -> str | None:
-    """Return the reference with both mistakes, None where their places overlap or touch."""
-    if not first.edits or not second.edits:
+    """Return the reference with both mistakes, None where their places overlap or touch.
+
+    What both change in the same way, such as a call that both write out, is changed first.
+    """
+    shared = [one for one in first.change if one in second.change]
+    mine, others = ([one for one in m.change if one not in shared] for m in (first, second))
+    if not mine or not others:
         return None
-    if any(_touch(one, other) for one in first.edits for other in second.edits):
+    text, left = _substituted(reference, shared, ())
+    if left:
         return None
-    return apply_edits(reference, (*first.edits, *second.edits))
+    text, left = _substituted(text, mine, others)
+    return None if left else text
+
+
+def _substituted(
+    text: str, some: Sequence[Substitution], others: Sequence[Substitution]
+) -> tuple[str, list[Substitution]]:
+    """Make changes of two kinds at once, then those of what these made; return what is left over.
+
+    No change is made that meets one of the other kind.
+    """
+    left = [*some, *others]
+    while True:
+        found = [one for one in left if text.count(one.old) == 1]
+        edits = {one: _edit(text, one) for one in found}
+        apart = not any(
+            _touch(edits[a], edits[b]) for a in found if a in some for b in found if b in others
+        )
+        made = _apply(text, list(edits.values())) if found and apart else None
+        if made is None:
+            return text, left
+        text, left = made, [one for one in left if one not in edits]
 
 
 def _touch(one: Edit, other: Edit) -> bool:
@@ -170,10 +211,9 @@ def _place(edit: Edit) -> tuple[int, int, bool]:
     return edit.start, edit.end, edit.new.startswith("\n")
 
 
-def apply_edits(reference: str, edits: tuple[Edit, ...]) -> str | None:
+def _apply(text: str, edits: Sequence[Edit]) -> str | None:
     """Return the text with all edits made, None where two of them overlap."""
-    text = reference
-    last = len(reference) + 1
+    last = len(text) + 1
     for edit in sorted(edits, key=_place, reverse=True):
         if edit.end > last:
             return None
@@ -182,16 +222,12 @@ def apply_edits(reference: str, edits: tuple[Edit, ...]) -> str | None:
     return text
 
 
-def _edit(reference: str, change: Substitution, entry: str) -> Edit:
-    count = reference.count(change.old)
-    if count != 1:
-        shown = change.old.strip().splitlines()[0][:60]
-        times = "nowhere" if not count else f"{count} times"
-        raise CourseError(f"{entry}: '{shown}' stands {times} in the reference, not once")
-    old, new = (_TOKENS.findall(text) for text in (change.old, change.new))
+def _edit(text: str, change: Substitution) -> Edit:
+    """Return where a change is made, without what it leaves as it is at both ends."""
+    old, new = (_TOKENS.findall(some) for some in (change.old, change.new))
     before = _alike(old, new)
     after = _alike(old[before:][::-1], new[before:][::-1])
-    start = reference.index(change.old) + len("".join(old[:before]))
+    start = text.index(change.old) + len("".join(old[:before]))
     replaced = "".join(old[before : len(old) - after])
     return Edit(start, start + len(replaced), "".join(new[before : len(new) - after]))
 

@@ -59,10 +59,10 @@ class Engine:
             shared,
             quick=quick,
         )
-        if not run.silent or self.public is None:
-            return run
-        told = self.public.run(exercise, submission, quick=quick, shared=shared)
-        return replace(told, result=in_public_words(run.result, told.result))
+        if run.silent and self.public is not None:
+            told = self.public.run(exercise, submission, quick=quick, shared=shared)
+            return replace(told, result=in_public_words(run.result, told.result))
+        return run
 
     def runs(
         self, exercises: Sequence[Exercise], submission: Submission, *, quick: bool = False

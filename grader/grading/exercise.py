@@ -112,7 +112,6 @@ def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str
 
 def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str, Evidence]:
     """Return what the checks of each target look at."""
-    forbidden = find_forbidden(source, exercise.forbids, [t.name for t in exercise.targets])
     answers = rounds.answers
     return {
         target.name: Evidence(
@@ -124,7 +123,7 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str
             answers,
             rounds.answers32,
             rounds.firsts[target.earlier].greeting,
-            forbidden,
+            find_forbidden(source, exercise.forbids, [target.name]),
         )
         for target in exercise.targets
     }
@@ -152,9 +151,10 @@ def _judge(
 ) -> _Judged:
     results = check_target(evidence)
     found, deviations = _diagnose(evidence, results, rounds, pairs)
-    results = tell(evidence, deviations, results)
+    results = _told_by_name(evidence, tell(evidence, deviations, results), found)
     checks = point_to_hint(results) if found and found.bugs else results
-    return _Judged(checks, found, _notes_of(evidence))
+    wrong = any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
+    return _Judged(checks, found, _notes_of(evidence) + (_note_rows(evidence) if wrong else []))
 
 
 def _with_small_inputs(
@@ -171,6 +171,19 @@ def _with_small_inputs(
         ]
 
 
+def _told_by_name(
+    evidence: Evidence, results: Sequence[CheckResult], found: Diagnosis | None
+) -> list[CheckResult]:
+    """Mark that a named mistake says what an option does to shapes."""
+    covered = checks_failed_by(evidence.key.suspects, evidence, results, found)
+    return [
+        replace(r, told=True)
+        if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name
+        else r
+        for r in results
+    ]
+
+
 def _notes_of(evidence: Evidence) -> list[str]:
     return [*note_uncompared(evidence), *_note_guesses(evidence)]
 
@@ -184,6 +197,18 @@ def _note_guesses(evidence: Evidence) -> list[str]:
     listed = ", ".join(f"`{clean(own, 60)}` as `{part}`" for own, part in guesses.items())
     what = "no name tells which layer is which; taken is the order that fits best"
     return [f"`{call.target}`: {what}: {listed}"]
+
+
+def _note_rows(evidence: Evidence) -> list[str]:
+    """Say which rows of a fused layer were taken for which part: what is named rests on that."""
+    call = evidence.first_call
+    bound = evidence.answers[call.id].info.bound
+    fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and "weight" in one.name}
+    return [
+        f"`{call.target}`: the rows of `{clean(name, 60)}` are taken as "
+        + ", then ".join(f"`{clean(role.rpartition('.')[0] or role, 60)}`" for role in roles)
+        for name, roles in fused.items()
+    ]
 
 
 def _diagnose(

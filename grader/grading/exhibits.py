@@ -8,7 +8,7 @@ import numpy as np
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
-from grader.grading.trace import Made, Trace, trace_target
+from grader.grading.trace import Made, Step, Trace, trace_target
 from grader.records.calls import Array
 from grader.records.results import State
 from grader.worker.protocol import TargetKind
@@ -99,8 +99,9 @@ def _step_panels(trace: Trace, wrong: str) -> list[Panel]:
     """The first wrong step, and steps whose rows are distributions: attention weights, say."""
     outputs = set(trace.expected or {})
     chosen = [s for s in trace.steps if s.name == wrong or _is_distribution(s.values)]
+    returned = list((trace.actual or {}).values())
     return [
-        make_panel(step.name, step.values, _counterpart(step.values, trace.made))
+        make_panel(step.name, step.values, _counterpart(step, trace.made, returned))
         for step in chosen
         if step.name not in outputs
     ]
@@ -112,32 +113,48 @@ def _is_distribution(values: Array) -> bool:
     return bool(np.allclose(values.sum(-1), 1.0))
 
 
-def _counterpart(expected: Array, made: Sequence[Made]) -> Array | None:
-    """The submission's tensor that plays a step's part: its values, else its form."""
-    alike = [m.values for m in made if m.values.shape == expected.shape]
-    same = [values for values in alike if occurs(expected, [values])]
-    if not same and _is_distribution(expected):
-        alike = [v for v in alike if _is_distribution(v)] or alike
-    return next(iter([*same, *reversed(alike)]), None)
+def _counterpart(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Array | None:
+    """The submission's tensor that plays a step's part; None where several may be meant.
+
+    It is what a variable of the step's name holds, else what has the step's values, else the one
+    tensor of its form that is no other step and not returned. A wrong step has other values.
+    """
+    expected = step.values
+    if step.held is not None and step.held.shape == expected.shape:
+        return step.held
+    alike = [m for m in made if m.values.shape == expected.shape]
+    same = [m.values for m in alike if occurs(expected, [m.values])]
+    if same:
+        return None if step.state is State.WRONG else same[0]
+    kind = _is_distribution(expected)
+    free = [m.values for m in alike if not m.given and not m.steps]
+    free = [v for v in free if _is_distribution(v) == kind and not occurs(v, returned)]
+    return free[0] if len(free) == 1 else None
 
 
 def make_panel(title: str, expected: Array, actual: Array | None) -> Panel:
-    """Cut two tensors to slices that can be drawn: the first of each leading axis."""
+    """Cut two tensors to slices that can be drawn: the first of each leading axis that differs."""
+    alike = actual is not None and actual.shape == expected.shape
     leading = max(expected.ndim - 2, 0)
-    part = f"[{', '.join(['0'] * leading + [':', ':'])}]" if leading else ""
+    first = (0,) * leading
+    if alike and leading and actual is not None:
+        apart = ~np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+        first = next((tuple(one) for one in np.argwhere(apart.any(axis=(-2, -1)))), first)
+    part = f"[{', '.join([*map(str, first), ':', ':'])}]" if leading else ""
     return Panel(
         title,
-        _cut(expected),
-        None if actual is None else _cut(actual),
+        _cut(expected, first),
+        None if actual is None else _cut(actual, first if alike else ()),
         expected.shape,
         None if actual is None else actual.shape,
         part,
     )
 
 
-def _cut(values: Array) -> Array:
+def _cut(values: Array, first: Sequence[int]) -> Array:
     if not values.size:
         return np.zeros((0, 0))
+    values = values[tuple(first)]
     while values.ndim > 2:
         values = values[0]
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)

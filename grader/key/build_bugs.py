@@ -79,7 +79,7 @@ def as_mutant(source: str, target: str = "") -> Mutant:
     bug = Bug(
         id="none", title="-", target=target, when="-", variant="-", hints=["-", "-"], seen="-"
     )
-    return Mutant(bug, 0, source, ())
+    return Mutant(bug, 0, source)
 
 
 def _refuse_unfair_checks(runner: "MutantRunner") -> None:
@@ -100,20 +100,22 @@ def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
     folder, exercise, source = runner.folder, runner.exercise, runner.source
     shown = {bug.key for bug in runner.key.book.bugs if bug.shown_by_values}
     mutants = [
-        mutants_of(folder, exercise, bug, source)[0]
+        mutant
         for bug in load_bugs(folder, exercise, source)
         if bug.key in shown
+        for mutant in mutants_of(folder, exercise, bug, source)
     ]
     found: dict[str, Suspects] = {}
     for target in exercise.targets:
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
         rows = []
         for first, second in combinations(near, 2):
-            names = (first.bug.target, second.bug.target)
-            both = compose(first, second, source) if target.name in names else None
+            names = (first.bug.key, second.bug.key)
+            own = target.name in (first.bug.target, second.bug.target) and len(set(names)) > 1
+            both = compose(first, second, source) if own else None
             signature = runner.sign_values(replace(first, source=both), target) if both else None
             if signature is not None:
-                rows.append(((first.bug.key, second.bug.key), signature))
+                rows.append((names, signature))
         if rows:
             found[target.name] = Suspects.gather(rows)
     return found
@@ -175,9 +177,6 @@ class MutantRunner:
     ) -> Finding:
         """Judge answers as those of a submission with the mutant's text."""
         source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
-        forbidden = find_forbidden(
-            source, self.exercise.forbids, [t.name for t in self.exercise.targets]
-        )
         evidences, results, signatures = {}, {}, {}
         for target in targets:
             evidence = Evidence(
@@ -189,7 +188,7 @@ class MutantRunner:
                 answers,
                 answers32,
                 None,
-                forbidden,
+                find_forbidden(source, self.exercise.forbids, [target.name]),
             )
             results[target.name] = check_target(evidence, bugs=bugs)
             evidences[target.name] = evidence

@@ -40,6 +40,10 @@ class Raises(Kind):
             return f"{name} goes unnoticed, where a {self.error} is asked for"
         if answer.error is None or "NotImplementedError" in answer.error.bases:
             return ""
+        usual = evidence.answers[evidence.first_call.id].error
+        unknown = set(evidence.unknown_options) & set(call.options)
+        if unknown or (usual is not None and usual.type == answer.error.type):
+            return ""  # it fails for a reason of another kind
         came = clean(answer.error.type, 80)
         article = "an" if came[:1] in "AEIOU" else "a"
         return f"{article} {came} in place of a {self.error} for {name}"

@@ -19,6 +19,8 @@ _KEEP = {
     "parameter": "keep it as an attribute of its own, an nn.Parameter",
 }
 
+_SHOWN = 8  # parameters that are named
+
 
 class Registered(Kind):
     """The module registers exactly the parameters that the reference has, and hides no state."""
@@ -87,14 +89,19 @@ def _counted(info: Info, expected: Info) -> Judgement | None:
     if count == due:
         return None
     more = "more" if (count or 0) > (due or 0) else "fewer"
-    named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in info.names[:8])
+    shown, rest = info.names[:_SHOWN], info.names[_SHOWN:]
+    named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in shown)
+    if more == "fewer":
+        step = "look for a layer that is shared, or a bias that is left out"
+    elif due:
+        step = "look for a layer or a bias that nobody asked for"
+    else:
+        step = "nothing is trained here: keep what is fixed as a buffer, with self.register_buffer"
     return Judgement(
         Status.FAILED,
-        f"the module registers {count} trainable numbers, {more} than the {due} it needs",
-        f"it has {named or 'nothing'}",
-        "look for a layer or a bias that nobody asked for"
-        if more == "more"
-        else "look for a layer that is shared, or a bias that is left out",
+        f"the module registers {count} numbers as parameters, {more} than the {due} it needs",
+        f"it has {named or 'nothing'}{', and others' if rest else ''}",
+        step,
         Facts(parameters=due),
         Facts(parameters=count),
     )

@@ -63,15 +63,17 @@ def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
 def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """The failed checks, the first of each message; bug checks only repeat the others.
 
-    Where the cases without an option fail, those with one say nothing new.
+    Where the cases without an option fail, those with one say nothing new, but for another form.
     """
     told: dict[str, CheckResult] = {}
     cases = (Kind.SHAPE, Kind.NUMERIC, Kind.GRADIENT)
-    plain = any(c.kind in cases[:2] and not c.id.name and c.status in _BAD for c in checks)
+    plain = {c.kind for c in checks if c.kind in cases and not c.id.name and c.status in _BAD}
     for check in checks:
-        if plain and check.kind in cases and check.id.name:
+        repeats = Kind.SHAPE in plain or (plain and check.kind is not Kind.SHAPE)
+        if check.kind in cases and check.id.name and repeats:
             continue
-        skipped = check.status is Status.SKIPPED and check.kind is not Kind.NUMERIC
+        unsaid = check.kind is not Kind.NUMERIC and not check.next_step
+        skipped = check.status is Status.SKIPPED and unsaid
         shown = check.status is not Status.PASSED and check.kind is not Kind.BUG
         if shown and not skipped and not check.told:
             told.setdefault(check.message, check)

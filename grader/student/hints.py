@@ -43,7 +43,8 @@ def next_hint(
             return _of_step(target, found[0], lesson)
         if told := [check for check in failed if check.told]:
             return _of_deviations(target, found[0], told, lesson)
-        first = next((c for c in failed if c.kind is not Kind.BUG and c.message), failed[0])
+        wrong = [c for c in failed if c.status is not Status.SKIPPED] or failed
+        first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
             return _unwritten(target, key, lesson)
         return _of_check(target, first, lesson)

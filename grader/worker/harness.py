@@ -111,7 +111,7 @@ def serve(job_fd: int, answer_fd: int) -> None:
     enough = _peak() + _ROOM
 
     def send(header: AnswerClaim | GreetingClaim, tensors: Tensors) -> None:
-        arrays = {name: value.numpy() for name, value in tensors.items()}  # faster to save
+        arrays = {n: value.detach().numpy() for n, value in tensors.items()}  # faster to save
         wire.write_all(answer_fd, wire.pack(to_json(header), save(arrays) if arrays else b""))
 
     while (frame := wire.read_frame(job_fd)) is not None:

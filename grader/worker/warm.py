@@ -104,7 +104,7 @@ class Warm:
             harness.serve(job, answers)
             status = 0
         except BaseException:  # noqa: BLE001 - the child ends here in any case
-            traceback.print_exc()  # joins what the submission printed
+            traceback.print_exc(limit=0)  # joins what the submission printed: no line of ours
         finally:
             os._exit(status)
 

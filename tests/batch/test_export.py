@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from class_results import grade_nothing, keep, result_of, sixty
@@ -41,7 +42,7 @@ ADA, BOB = Person("Ada Byron", "11", "a@x.org", "ada"), Person("Bob", "12", "b@x
 CY = StudentScores(Member(Person("Cy"), "Cy", marks=("handed in nothing",)))
 
 
-def scores(*students: StudentScores, **more: object) -> Scores:
+def scores(*students: StudentScores, **more: Any) -> Scores:
     """Scores as a reader gives them."""
     return replace(Scores("part1", students, 10.0), **more)
 

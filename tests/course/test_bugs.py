@@ -171,3 +171,20 @@ def test_catalogue_holds_the_mistakes_that_it_promises(folder: CourseFolder) -> 
     }
     assert min(counts.values()) >= 10
     assert sum(counts.values()) >= 90
+
+
+def test_mistakes_of_one_call_are_composed_where_it_is_written_out(folder: CourseFolder) -> None:
+    """Both write the call out in the same way; what each then changes stands in other lines."""
+    exercise = folder.course.exercise("exercise2")
+    source = read_solution(folder.solutions / exercise.file)
+    written = {
+        bug.id: mutants_of(folder, exercise, bug, source)
+        for bug in load_bugs(folder, exercise, source)
+        if bug.target == "AttentionHead"
+    }
+    softmax, (*_, scale) = written["softmax-over-queries"][0], written["scale-by-embed-dim"]
+    both = compose(softmax, scale, source)
+    assert both is not None
+    assert "/ x.size(2) ** 0.5\n        weights = scores.softmax(dim=1)" in both
+    assert compose(softmax, written["softmax-over-batch"][0], source) is None
+    assert compose(softmax, written["scale-by-embed-dim"][0], source) is None  # as it was called

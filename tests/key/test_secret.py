@@ -127,8 +127,8 @@ def test_a_secret_without_a_mark_is_trusted_and_marked(course: CourseFolder, pat
 
 
 def test_results_on_the_cases_of_another_secret_are_not_mixed(tmp_path: Path) -> None:
-    about = About("A course", "hidden")
-    Results(tmp_path / "results", about, cases="one").close()
-    Results(tmp_path / "results", about, cases="one").close()
+    one, two = (About("A course", "hidden", secret) for secret in ("one", "two"))
+    Results(tmp_path / "results", one).close()
+    Results(tmp_path / "results", one).close()
     with pytest.raises(UsageError, match=r"hidden cases of another secret: .*name another folder"):
-        Results(tmp_path / "results", about, cases="two")
+        Results(tmp_path / "results", two)

@@ -19,7 +19,7 @@ from grader.course.derive import read_solution
 from grader.course.lesson import Passage, read_lesson
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
-from grader.errors import CourseError, InternalError
+from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.trace import Trace, trace_target
@@ -171,8 +171,8 @@ class Stand:
 
         phases = (Phase.generate, Phase.shrink)
         _search(self.material, wanted.seed, wanted.count, phases, note)
-        if not found:
-            raise InternalError("the seed drew other compositions than before")
+        if not found:  # Hypothesis draws by what is imported as well: another process, other draws
+            found = [min(wanted.failing, key=lambda m: (len(m.plants), self.material.text(m)))]
         kind = (wanted.exercise, wanted.target, wanted.kind)
         return Found(*kind, len(wanted.failing), self.judge(found[-1]))
 

@@ -20,7 +20,7 @@ _NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _PARTLY = "Where your output is wrong"
-_ENDED = "here your code gives an output"
+_ENDED = "here your output can be compared"
 # what a deviation's sentence says, and the kinds of those of which it is so
 _TOLD = (
     ("computes in float32", ("float32",)),
