@@ -59,16 +59,17 @@ class _Judge:
                 return _gated(self._numeric(share.name), self._gradient(share.name), of_values=True)
             case Kind.PROPERTY:
                 prop = self._properties[share.name]
-                gate = self._shape(PLAIN) if prop.of_parts else self._beside(prop)
-                return _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
+                gate = self._shape(PLAIN) if prop.of_parts else self._numeric(PLAIN)
+                outcome = _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
+                return outcome if outcome.passed else _gated(self._of_options(prop), outcome)
             case Kind.BUG:
                 return judge_bug(self._evidence, self._bugs[share.name], self._numeric(PLAIN))
 
-    def _beside(self, prop: Property) -> Judgement:
-        """The values that a property counts beside; what goes by values needs its options' too."""
+    def _of_options(self, prop: Property) -> Judgement:
+        """The values with the options of a property that fails with them, and goes by values."""
         own = [c for c in self._evidence.calls if CallId.parse(c.id).what == prop.name]
         asked = {option for c in own if prop.by_values for option in self._evidence.case(c).options}
-        judged = [self._numeric(group) for group in (PLAIN, *sorted(asked))]
+        judged = [self._numeric(group) for group in sorted(asked)]
         return next((one for one in judged if not one.passed), PASSED)
 
     def _shape(self, group: str) -> Judgement:
@@ -123,7 +124,7 @@ def _judge_assembly(evidence: Evidence) -> Judgement:
     return PASSED
 
 
-def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool) -> Judgement:
+def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool = True) -> Judgement:
     """Let a claim earn its points only beside right values.
 
     What is itself judged `of_values` says nothing new where the values are wrong.

@@ -190,7 +190,9 @@ class _Look:
         if sum(numbers) < _LEAST:
             return {}  # one case alone has many explanations
         found = self._least(kept.matching(seen, self.tolerance))
-        return {names: d for names, d in found.items() if self._needs_both(names, seen)}
+        found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
+        possible = {name for names in self._not_contradicted().names for name in names}
+        return {names: d for names, d in found.items() if possible.issuperset(names)} or found
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
         """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""

@@ -20,6 +20,7 @@ from grader.handin.read import Source
 from grader.key.reference import Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call
+from grader.records.ids import BIASES
 from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Signature, Suspects
@@ -292,8 +293,9 @@ def _prove(
             ]
             case = key.plan.case(bug.target, call.case)
             plain = case.group == PLAIN and case.numeric
+            rank = 2 if plain else int(case.group != BIASES)
             shown = min(apart) > 1
-            best = max(best, _Farthest(shown and plain, apart[0], apart[1], call.id))
+            best = max(best, _Farthest(rank if shown else 0, apart[0], apart[1], call.id))
         if min(best.in_float32, best.in_float64) > 1:
             return ValueProof(best.call, group), (best.in_float64, best.in_float32)
     failed = [r.id for r in found.results[bug.target] if r.failed and r.kind is not Kind.NUMERIC]
@@ -305,10 +307,11 @@ def _prove(
 class _Farthest:
     """The call that shows a bug best: an ordinary one, where there is one that shows it.
 
-    One with an option, or of a property, fails for what is told there already.
+    One with an option, or of a property, fails for what is told there already; one with biases of
+    its own where a layer has none.
     """
 
-    plain: bool = False
+    rank: int = 0
     in_float32: float = 0.0  # tolerances
     in_float64: float = 0.0
     call: str = ""

@@ -33,7 +33,8 @@ _TOLD = (
     (" in place of ", ("wrong-exception", "refusal-missing")),
     (" goes unnoticed", ("refusal-missing",)),
 )
-_BY_BUGS = (" raised ", " in place of ", " goes unnoticed", "is not used")  # may come of a bug
+# may come of a bug
+_BY_BUGS = (" raised ", " in place of ", " goes unnoticed", "is not used", "dropout acts although")
 _UP_TO_THERE = "Everything up to there is right"
 
 
