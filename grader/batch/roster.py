@@ -29,8 +29,8 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     Known columns are id, name (or first name and last name), email, login and group. Canvas's
     gradebook, Moodle's worksheet and the rosters of Gradescope and GitHub Classroom have them.
     """
-    head, *rows = read_table(path).rows
-    columns = places_of(head)
+    titles, *rows = read_table(path).rows
+    columns = places_of(titles)
     if not any(name in columns for names in (*_COLUMNS.values(), _LAST) for name in names):
         raise UsageError(
             f"{path} has no column that is known: name some id, name, email, login or group"
@@ -44,9 +44,9 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     return tuple(found)
 
 
-def places_of(head: Sequence[str]) -> Mapping[str, int]:
+def places_of(titles: Sequence[str]) -> Mapping[str, int]:
     """Return where each column stands, the first of those that are called alike."""
-    return {folded(title): place for place, title in reversed(list(enumerate(head)))}
+    return {folded(title): place for place, title in reversed(list(enumerate(titles)))}
 
 
 def person_of(columns: Mapping[str, int], row: Sequence[str]) -> Person:

@@ -70,13 +70,13 @@ def fill_sheet(scores: Scores, platform: Platform, template: Path | None) -> Fil
 
 def _canvas(table: Table, scores: Scores, template: Path | None) -> _Sheet:
     """Read Canvas's gradebook; raises UsageError where it is none."""
-    head = table.rows[0]
-    number, section = find_column(head, "ID"), find_column(head, "Section")
+    titles = table.rows[0]
+    number, section = find_column(titles, "ID"), find_column(titles, "Section")
     if number not in (1, 2) or section < number:
         raise UsageError(f"{template} is no gradebook of Canvas's: export it there, as CSV")
-    grade = _column_of(head, section, scores, template)
-    known = places_of(head)
-    sis = find_column(head, "SIS User ID")
+    grade = _column_of(titles, section, scores, template)
+    known = places_of(titles)
+    sis = find_column(titles, "SIS User ID")
     found = {
         line: person_of(known, row)
         for line, row in enumerate(table.rows)
@@ -94,37 +94,38 @@ def _canvas(table: Table, scores: Scores, template: Path | None) -> _Sheet:
     )
 
 
-def _column_of(head: Sequence[str], section: int, scores: Scores, template: Path | None) -> int:
+def _column_of(titles: Sequence[str], section: int, scores: Scores, template: Path | None) -> int:
     """Return the column of the assignment; raises UsageError where it is not clear."""
-    own = [n for n in range(section + 1, len(head)) if not _OF_CANVAS.search(head[n])]
+    own = [n for n in range(section + 1, len(titles)) if not _OF_CANVAS.search(titles[n])]
     if template is None:
         return own[0]
     wanted = scores.assignment.casefold()
-    plain = {n: found["title"] if (found := _NUMBERED.fullmatch(head[n])) else head[n] for n in own}
-    called = [n for n in own if wanted in (head[n].casefold(), plain[n].casefold())]
-    numbered = [n for n in own if plain[n] != head[n]]
+    found = {n: _NUMBERED.fullmatch(titles[n]) for n in own}
+    plain = {n: match["title"] if match else titles[n] for n, match in found.items()}
+    called = [n for n in own if wanted in (titles[n].casefold(), plain[n].casefold())]
+    numbered = [n for n in own if plain[n] != titles[n]]
     for columns in (called, [] if scores.named else numbered):
         if len(columns) == 1:
             return columns[0]
-    titles = ", ".join(repr(head[n]) for n in numbered or own) or "no assignment"
+    shown = ", ".join(repr(titles[n]) for n in numbered or own) or "no assignment"
     raise UsageError(
-        f"{template} has {titles}, and no one {scores.assignment!r}: say --assignment NAME"
+        f"{template} has {shown}, and no one {scores.assignment!r}: say --assignment NAME"
     )
 
 
 def _moodle(table: Table, scores: Scores, template: Path | None) -> _Sheet:  # noqa: ARG001 - as _canvas
     """Read Moodle's grading worksheet; raises UsageError where it is none."""
-    head = table.rows[0]
-    grade, time = find_column(head, "Grade"), find_column(head, _MOODLE_TIME)
-    if find_column(head, "Identifier") < 0 or grade < 0 or time < 0:
+    titles = table.rows[0]
+    grade, time = find_column(titles, "Grade"), find_column(titles, _MOODLE_TIME)
+    if find_column(titles, "Identifier") < 0 or grade < 0 or time < 0:
         raise UsageError(
             f"{template} is no grading worksheet of Moodle's: download it from the assignment, "
             "with Moodle's language set to English"
         )
-    known = places_of(head)
-    number, most = find_column(head, "ID number"), find_column(head, "Maximum Grade")
+    known = places_of(titles)
+    number, most = find_column(titles, "ID number"), find_column(titles, "Maximum Grade")
     found = {n: person_of(known, row) for n, row in enumerate(table.rows) if n and len(row) > grade}
-    kept = {grade, time, most, find_column(head, "Identifier")}
+    kept = {grade, time, most, find_column(titles, "Identifier")}
     return _Sheet(
         Platform.MOODLE,
         table,
@@ -132,7 +133,7 @@ def _moodle(table: Table, scores: Scores, template: Path | None) -> _Sheet:  # n
         {person.id: line for line, person in found.items() if person.id},
         {n: replace(p, id=table.rows[n][number] if number >= 0 else "") for n, p in found.items()},
         next((table.rows[n][most] for n in found if most >= 0), ""),
-        find_column(head, _MOODLE_COMMENT),
+        find_column(titles, _MOODLE_COMMENT),
         guarded=tuple(n for n in range(time) if n not in kept),
     )
 

@@ -57,7 +57,7 @@ def cell(value: object) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def find_column(head: Sequence[str], title: str) -> int:
+def find_column(titles: Sequence[str], title: str) -> int:
     """Return the place of a column, -1 where there is none."""
     wanted = title.casefold()
-    return next((n for n, text in enumerate(head) if text.strip().casefold() == wanted), -1)
+    return next((n for n, text in enumerate(titles) if text.strip().casefold() == wanted), -1)

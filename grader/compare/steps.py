@@ -15,7 +15,7 @@ from grader.compare.outcomes import judge_call
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of, tensor_name, variable_of
+from grader.worker.names import GIVEN, Group, of_group, operation_of, variable_of
 from grader.worker.protocol import Action
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
@@ -124,10 +124,12 @@ def _states(
                 states[name] = State.NOT_REACHED if stopped else State.OPEN
             elif found[name]:
                 states[name] = State.RIGHT
+            elif stopped and index > reached and told_at == len(rows):
+                states[name] = State.NOT_REACHED
             elif found[name] is None or index < reached or told_at < len(rows):
                 states[name] = State.OPEN
             else:
-                states[name] = State.NOT_REACHED if stopped else State.WRONG
+                states[name] = State.WRONG
         broken = broken or State.WRONG in (states[name] for name in row)
     return states
 
@@ -141,7 +143,7 @@ class _Run:
         self._recorded = recorded
         self._given = [array for n, array in seen.items() if operation_of(n) == GIVEN]
         self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
-        self._returned = list(of_group(recorded.tensors, Group.OUTPUT).values())
+        self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
 
     def marks(self) -> dict[str, bool | None]:
@@ -166,7 +168,7 @@ class _Run:
         self, name: str, wanted: Array, place: int | None, before: Sequence[Array]
     ) -> bool | None:
         if name in self._evidence.target.outputs:  # it is what was returned
-            came = self._recorded.tensors.get(tensor_name(Group.OUTPUT, name))
+            came = self._returned.get(name)
             passed = judge_call(self._evidence, self._call, Group.OUTPUT).passed
             if came is not None:
                 return passed or same_values(wanted, came)
@@ -193,7 +195,7 @@ class _Run:
         """
         if held_by(self._recorded, name):
             return True
-        known = [*self._expected.values(), *self._given, *self._returned]
+        known = [*self._expected.values(), *self._given, *self._returned.values()]
         return any(
             array.shape == wanted.shape and not any(same_values(one, array) for one in known)
             for array in self._made

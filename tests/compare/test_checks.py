@@ -307,7 +307,7 @@ WRONG = {
         (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
           "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
           "        self.spare = nn.Linear(1, 1)\n"),),
-        {"QKVProjection/property/registered": "trainable numbers, more than the"},
+        {"QKVProjection/property/registered": "numbers as parameters, more than the"},
     ),
     "head of means": Wrong(
         2,
