@@ -40,8 +40,7 @@ class Renamed:
 
 def refuse_other_folder(database: sqlite3.Connection, results: Path, given: ClassList) -> None:
     """Raise UsageError where the results are of another folder, and none is to be added."""
-    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
-    folders = json.loads(told[0]) if told else []
+    folders = _folders(database)
     if folders and str(given.folder.resolve()) not in folders and not given.merge:
         command = f"grade batch {shlex.quote(str(given.folder))} -o {shlex.quote(str(results))}"
         raise UsageError(
@@ -80,12 +79,17 @@ def enter(database: sqlite3.Connection, given: ClassList) -> None:
         "DO UPDATE SET identity = excluded.identity, source = excluded.source, here = 1",
         [(entry.student, entry.known.to_json(), source) for entry in given.entries],
     )
-    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
-    folders = dict.fromkeys([*(json.loads(told[0]) if told else []), source])
+    folders = dict.fromkeys([*_folders(database), source])
     _tell(database, "folders", json.dumps(list(folders)))
     if given.roster is not None:
         people = [asdict(person) for person in given.roster]
         _tell(database, "roster", json.dumps(people, ensure_ascii=False))
+
+
+def _folders(database: sqlite3.Connection) -> list[str]:
+    """Return the folders whose submissions the results are of."""
+    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
+    return list(json.loads(told[0])) if told else []
 
 
 def _tell(database: sqlite3.Connection, name: str, value: str) -> None:

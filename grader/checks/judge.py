@@ -15,7 +15,6 @@ from grader.course.models import Course, Exercise, Property
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
-from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -67,8 +66,8 @@ class _Judge:
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with the options of a property that fails with them, and goes by values."""
-        own = [c for c in self._evidence.calls if CallId.parse(c.id).what == prop.name]
-        asked = {option for c in own if prop.by_values for option in self._evidence.case(c).options}
+        own = self._evidence.calls_of(prop.name) if prop.by_values else []
+        asked = {option for call in own for option in self._evidence.case(call).options}
         judged = [self._numeric(group) for group in sorted(asked)]
         return next((one for one in judged if not one.passed), PASSED)
 
@@ -174,13 +173,16 @@ def name_causes(
         for r in results
         if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED and not r.told
     ]
+    failed = {r.target for r in results if r.status is Status.FAILED and not r.told}
+    used = {target: uses(target) for target in failed}
     named = []
     for result in results:
-        used = uses(result.target) if result.status is Status.FAILED and not result.told else []
+        fails = result.status is Status.FAILED and not result.told
         causes = [
             other.target
             for other in broken
-            if other.target in used
+            if fails
+            and other.target in used[result.target]
             and (result.id.name or not other.id.name)
             and (result.place is None or other.kind is Kind.SHAPE)
         ]

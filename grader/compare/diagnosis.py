@@ -110,7 +110,7 @@ class _Look:
         possible = self._not_contradicted()
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._shown(names)}
-        found = found or self._pairs(seen)
+        found = found or self._pairs(seen, possible)
         where = ""
         if not found and not whole:
             found, where = self._where_wrong(possible, seen)
@@ -178,7 +178,7 @@ class _Look:
     def _shown(self, names: Names) -> bool:
         return any(self.evidence.key.book.by_key(name).shown_by_values for name in names)
 
-    def _pairs(self, seen: Signature) -> dict[Names, float]:
+    def _pairs(self, seen: Signature, possible: Suspects) -> dict[Names, float]:
         pairs = self.pairs().get(self.evidence.target.name)
         if pairs is None:
             return {}
@@ -191,8 +191,8 @@ class _Look:
             return {}  # one case alone has many explanations
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
-        possible = {name for names in self._not_contradicted().names for name in names}
-        return {names: d for names, d in found.items() if possible.issuperset(names)} or found
+        likely = {name for names in possible.names for name in names}
+        return {names: d for names, d in found.items() if likely.issuperset(names)} or found
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
         """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""

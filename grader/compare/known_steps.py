@@ -10,7 +10,7 @@ import numpy as np
 from grader.compare.diagnosis import count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign_step, sign_steps, step_calls
-from grader.compare.steps import StepsFound, held_by, orders_of
+from grader.compare.steps import StepsFound, ended_with, orders_of
 from grader.records.answers import Answer
 from grader.records.calls import Array
 from grader.records.key import KnownBug
@@ -37,7 +37,7 @@ def known_step(
     for name, state in steps.states.items():
         sure = bool(before) and all(one is State.RIGHT for one in before)
         if state is not State.RIGHT:
-            held = [next(reversed(held_by(recorded[c.id], name)), None) for c in calls]
+            held = [ended_with(recorded[call.id], name) for call in calls]
             rows = _rows(evidence, suspects, name, held) if sure or not guessed else []
             if rows:
                 return _word(evidence, suspects, rows, steps, name)

@@ -234,6 +234,11 @@ def held_by(recorded: Answer, variable: str) -> list[Array]:
     return [array for name, array in held.items() if variable_of(name) == variable]
 
 
+def ended_with(recorded: Answer, variable: str) -> Array | None:
+    """Return what a variable of a recorded run held in the end, None where there was none."""
+    return next(reversed(held_by(recorded, variable)), None)
+
+
 def _moved(wanted: Array, before: Sequence[Array]) -> bool:
     """Whether a step only rearranges what came before it."""
     return any(_rearranged(wanted, array) for array in before)

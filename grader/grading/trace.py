@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.compare.evidence import NOT_THERE, Fault
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import StepsFound, calls_to_record, find_steps, held_by, same_values
+from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
 from grader.records.answers import Answer
@@ -109,7 +109,7 @@ def _steps(
             expected[name],
             states.get(name, State.NOT_REACHED),
             expected[name].shape in shapes,
-            next(reversed(held_by(recorded, name)), None),
+            ended_with(recorded, name),
         )
         for name in target.step_names
         if name in expected
