@@ -32,11 +32,12 @@ MAY_IMPORT = {
     "student": "errors files records course handin bundle grading",
     "batch": "errors files processes worker records course handin execute key grading",
     "audit": "errors worker records course handin execute compare key grading student batch",
-    "report": "records grading audit student batch",
+    "likeness": "errors records course handin batch",
+    "report": "records grading audit student batch likeness",
     "notebook": "errors version records course handin execute grading student report",
     "nbgrader": "errors worker records course handin execute grading batch report notebook",
     "cli": "errors version worker records course handin execute bundle grading audit student batch "
-    "report notebook nbgrader",
+    "likeness report notebook nbgrader",
     "pytest_plugin": "errors records course handin execute checks grading report",
     "__init__": "version notebook",
 }

@@ -110,13 +110,9 @@ def _words(person: Person) -> set[str]:
 
 def members_of(handed: Iterable[KeptSubmission], people: Sequence[Person]) -> tuple[Member, ...]:
     """Return who is in a class: those of a roster, in its order, and who else handed in."""
-    roster = Roster(people)
-    claims = [claim for one in handed for claim in roster.claims(one)]
-    sure = {claim.row for claim in claims if not claim.weak}
-    claims = [replace(c, row=None) if c.weak and c.row in sure else c for c in claims]
     listed: list[list[_Claim]] = [[] for _ in people]
     others: defaultdict[Hashable, list[_Claim]] = defaultdict(list)
-    for claim in claims:
+    for claim in _claims(handed, people):
         own = others[_own_key(claim)] if claim.row is None else listed[claim.row]
         own.append(claim)
     found = [
@@ -124,6 +120,25 @@ def members_of(handed: Iterable[KeptSubmission], people: Sequence[Person]) -> tu
         for person, own in zip(people, listed, strict=True)
     ]
     return _labelled([*found, *(_member(own, people) for own in others.values())])
+
+
+def owners_of(
+    handed: Iterable[KeptSubmission], people: Sequence[Person]
+) -> Mapping[str, frozenset[Hashable]]:
+    """Return whose each submission is, also one that does not count: the same key, one person."""
+    found: defaultdict[str, set[Hashable]] = defaultdict(set)
+    for claim in _claims(handed, people):
+        owner = _own_key(claim) if claim.row is None else claim.row
+        found[claim.handed.student].add(owner)
+    return {student: frozenset(owners) for student, owners in found.items()}
+
+
+def _claims(handed: Iterable[KeptSubmission], people: Sequence[Person]) -> list[_Claim]:
+    """Return who handed in what; what a number alone says counts where nothing else does."""
+    roster = Roster(people)
+    claims = [claim for one in handed for claim in roster.claims(one)]
+    sure = {claim.row for claim in claims if not claim.weak}
+    return [replace(c, row=None) if c.weak and c.row in sure else c for c in claims]
 
 
 def _own_key(claim: _Claim) -> Hashable:

@@ -3,12 +3,12 @@
 import json
 import shlex
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from grader.batch.entries import Entry
-from grader.batch.people import KeptSubmission, Member, members_of
+from grader.batch.people import KeptSubmission, Member, members_of, owners_of
 from grader.errors import UsageError
 from grader.records.people import Identity, Person
 
@@ -36,6 +36,15 @@ class Renamed:
 
     before: str
     now: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a submission was handed in."""
+
+    student: str
+    folder: Path  # of the class's submissions
+    people: frozenset[Hashable]  # whose it is: the same key, one person
 
 
 def refuse_other_folder(database: sqlite3.Connection, results: Path, given: ClassList) -> None:
@@ -98,14 +107,28 @@ def _tell(database: sqlite3.Connection, name: str, value: str) -> None:
 
 def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
     """Return the people of a class, those of its roster first."""
-    about = dict(database.execute("SELECT name, value FROM about"))
-    roster = [Person(**person) for person in json.loads(about.get("roster", "[]"))]
+    return members_of(_kept(database), _roster(database))
+
+
+def read_places(database: sqlite3.Connection) -> list[Place]:
+    """Return where each submission is, and whose."""
+    owners = owners_of(_kept(database), _roster(database))
+    rows = database.execute("SELECT student, source FROM handed WHERE here ORDER BY student")
+    return [Place(student, Path(source), owners[student]) for student, source in rows]
+
+
+def _roster(database: sqlite3.Connection) -> list[Person]:
+    told = database.execute("SELECT value FROM about WHERE name = 'roster'").fetchone()
+    return [Person(**person) for person in json.loads(told[0])] if told else []
+
+
+def _kept(database: sqlite3.Connection) -> list[KeptSubmission]:
     rows = database.execute(
         "SELECT s.student, h.identity, COALESCE(h.here, 1), COALESCE(h.before, ''), "
         "(SELECT SUM(score) FROM results r WHERE r.student = s.student) "
         "FROM students s LEFT JOIN handed h ON h.student = s.student ORDER BY s.student"
     )
-    handed = [
+    return [
         KeptSubmission(
             student,
             Identity.parse(text) if text else Identity((Person(student),)),
@@ -115,4 +138,3 @@ def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
         )
         for student, text, here, before, score in rows
     ]
-    return members_of(handed, roster)

@@ -57,7 +57,7 @@ def run_batch_command(
         memory=memory,
         roster=read_roster(given.roster) if given.roster else None,
         merge=given.merge,
-        names=_names(folder, given.files),
+        names=names_of(folder, given.files),
     )
     progress = ProgressBar(rate_of="students")
     try:
@@ -70,7 +70,7 @@ def run_batch_command(
     return 0
 
 
-def _names(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
+def names_of(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
     """Return other names of files by exercise; raises UsageError."""
     names = {}
     for text in files:
@@ -84,7 +84,7 @@ def _names(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
 
 def _tell(batch: Batch, results: Path) -> None:
     """Print the table; what is only so now goes beside it, so that the table stays the same."""
-    click.echo(render_summary(batch.summary, width=_width()))
+    click.echo(render_summary(batch.summary, width=table_width()))
     told = (
         f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
         f"isolation: {batch.isolation}"
@@ -100,7 +100,7 @@ def run_report(results: Path, course: Path | None, *, students: bool, as_json: b
         click.echo(json.dumps(summary_to_json(summary), indent=2, ensure_ascii=False))
     else:
         render = render_students if students else render_summary
-        click.echo(render(summary, width=_width()))
+        click.echo(render(summary, width=table_width()))
     return 0
 
 
@@ -111,5 +111,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _width() -> int:
+def table_width() -> int:
+    """Return how many columns a table of a class may have."""
     return max(80, shutil.get_terminal_size((120, 24)).columns)

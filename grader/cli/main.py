@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from grader.cli import instructors, students
+from grader.cli import classes, instructors, students
 from grader.cli.groups import Program
 from grader.errors import GraderError, told_fault
 from grader.version import VERSION
@@ -27,7 +27,7 @@ def cli() -> None:
 
 
 cli.students = tuple(str(command.name) for command in students.COMMANDS)
-for _command in (*students.COMMANDS, *instructors.COMMANDS):
+for _command in (*students.COMMANDS, *instructors.COMMANDS, *classes.COMMANDS):
     cli.add_command(_command)
 
 
