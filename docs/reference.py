@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from grader.audit import mutation
+from grader.batch import adjustments
 from grader.cli.main import cli
 from grader.course import bugs, models
 from grader.course.kinds import find_kinds
@@ -48,7 +49,8 @@ def _made(what: str) -> str:
         return _questions()
     if what == "commands":
         return "\n".join(_command(name, one) for name, one in _commands(cli, ("grade",)))
-    found = next(getattr(place, what) for place in (models, bugs, mutation) if hasattr(place, what))
+    places = (models, bugs, mutation, adjustments)
+    found = next(getattr(place, what) for place in places if hasattr(place, what))
     return _table(found)
 
 
@@ -72,7 +74,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     default = field.get_default(call_default_factory=True)
-    if default is PydanticUndefined or default is None or default in ("", [], {}):
+    if default is PydanticUndefined or default is None or default in ("", [], {}, ()):
         return "none"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 

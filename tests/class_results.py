@@ -68,10 +68,12 @@ def grade_nothing(
     results = Results(place, About(course.title, "hidden", "mark"))
     try:
         entries = find_entries(submissions, course)
-        results.enter(ClassList(submissions, entries, roster, merge))
+        exercises = [exercise.id for exercise in course.exercises]
+        results.enter(ClassList(submissions, entries, exercises, roster, merge))
         scores = {entry.student: 0.25 + number % 15 * 0.25 for number, entry in enumerate(entries)}
         for student, score in scores.items():
             keep(results, student, result_of(score))
+        results.finish()
     finally:
         results.close()
     return scores

@@ -5,12 +5,14 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from support import ROOT
 
 _BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
+_FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n```\w+\n(?P<text>.*?)^```$", re.M | re.S)
 _OWN = ("COLUMNS", "LINES", "PYTEST_ADDOPTS")  # of whoever runs the tests
 _GRADE = "import sys; sys.argv[0] = 'grade'; from grader.cli.main import main; main()"
 README = ROOT / "README.md"
@@ -25,6 +27,12 @@ class Block(NamedTuple):
     number: int  # among the document's blocks, from 0
     command: str
     shown: str
+    files: tuple[tuple[str, str], ...]  # path and text of those that the page has before it
+
+    def write_files(self) -> None:
+        """Write the files that the command needs."""
+        for path, text in self.files:
+            (ROOT / path).write_text(text, encoding="utf-8")
 
     @property
     def id(self) -> str:
@@ -34,11 +42,15 @@ class Block(NamedTuple):
 
 def output_blocks(*documents: Path) -> list[Block]:
     """Return the blocks of output of some documents, in order."""
-    return [
-        Block(document, number, found["command"], found["shown"])
-        for document in documents
-        for number, found in enumerate(_BLOCK.finditer(document.read_text(encoding="utf-8")))
-    ]
+    return [block for document in documents for block in _blocks_of(document)]
+
+
+def _blocks_of(document: Path) -> Iterator[Block]:
+    text, end = document.read_text(encoding="utf-8"), 0
+    for number, found in enumerate(_BLOCK.finditer(text)):
+        files = [(file["path"], file["text"]) for file in _FILE.finditer(text[end : found.start()])]
+        end = found.end()
+        yield Block(document, number, found["command"], found["shown"], tuple(files))
 
 
 def check_block(block: Block, printed: str, *, update: bool) -> None:

@@ -14,7 +14,7 @@ from grader.batch.sheets import fill_sheet
 from grader.batch.tables import Table, cells
 from grader.errors import UsageError
 from grader.records.people import Platform
-from grader.records.text import printable
+from grader.records.text import listed, printable
 
 
 class Format(StrEnum):
@@ -53,7 +53,7 @@ def export_scores(scores: Scores, to: Format, template: Path | None = None) -> E
     if template is not None:
         raise UsageError("--template is for canvas and moodle: the others have no table to fill")
     if to is Format.GRADESCOPE:
-        return Export(tuple(_gradescope(scores.students)))
+        return _gradescope(scores.students)
     return Export((ExportedFile("", _plain(scores).to_csv()),))
 
 
@@ -63,31 +63,45 @@ def _plain(scores: Scores) -> Table:
     exercises = list(dict.fromkeys(one.exercise for s in students for one in s.scores))
     who = ["student", "id", "name", "email", "login", "group"]
     when = ["attempt", "time", "late", "note", "assignment"]
-    table = [cells([*who, *when, *exercises, "late_penalty", "total", "max_total"])]
+    sums = ["late_penalty", "by_hand", "graded_total", "total", "max_total"]
+    table = [cells([*who, *when, *exercises, *sums])]
     for student in students:
         member, person = student.member, student.member.person
-        points = {one.exercise: one.score for one in student.scores}
         told = member.identity
         handed = (told.attempt or "", told.time, "late" if told.late else "") if told else ("",) * 3
         row: list[object] = [member.label, person.id, person.name, person.email, person.login]
-        row += [person.group, *handed, "; ".join(member.marks), scores.assignment]
+        judged = [f"{one.exercise}: {said}" for one in student.scores for said in one.judged]
+        row += [person.group, *handed, "; ".join([*member.marks, *judged]), scores.assignment]
+        points = {one.exercise: "excused" if one.excused else one.score for one in student.scores}
         row += [points.get(exercise, "") for exercise in exercises]
-        penalty = sum(one.penalty for one in student.scores)
-        row += [penalty, "" if student.total is None else student.total, scores.possible]
+        row += [
+            sum(one.penalty for one in student.scores),
+            sum(one.points for one in student.scores),
+        ]
+        row += ["" if one is None else one for one in (student.graded, student.total)]
+        row.append(student.possible if student.scores else scores.possible)
         table.append(cells(row))
     return Table(table)
 
 
-def _gradescope(students: Sequence[StudentScores]) -> list[ExportedFile]:
+def _gradescope(students: Sequence[StudentScores]) -> Export:
     """Results as Gradescope takes them of an autograder, in folders called as its submissions."""
     groups: dict[str, list[StudentScores]] = {}
     for student in students:
-        if student.scores:
+        if student.scores and student.member.identity:  # else there is no submission to score
             groups.setdefault(student.member.submission, []).append(student)
-    return [
+    files = [
         ExportedFile(f"{_folder_of(group[0], number)}/results.json", _results_json(group))
         for number, group in enumerate(groups.values(), start=1)
     ]
+    differ = [group for group in groups.values() if len({_points(one) for one in group}) > 1]
+    labels = [one.member.label for group in differ for one in group]
+    what = "differ within a group, and Gradescope has one score for it: the first's is written"
+    return Export(tuple(files), (f"{what}; {listed(labels)}",) if labels else ())
+
+
+def _points(student: StudentScores) -> tuple[float, ...]:
+    return tuple(-1.0 if one.excused else one.score for one in student.scores)
 
 
 def _results_json(group: Sequence[StudentScores]) -> str:
@@ -95,7 +109,7 @@ def _results_json(group: Sequence[StudentScores]) -> str:
         {
             "name": one.exercise,
             "score": one.score,
-            "max_score": one.max_score,
+            "max_score": 0.0 if one.excused else one.max_score,
             "output": one.comment,
             "output_format": "text",
         }
@@ -105,7 +119,7 @@ def _results_json(group: Sequence[StudentScores]) -> str:
         {field: printable(text) for field, text in asdict(student.member.person).items()}
         for student in group
     ]
-    document = {"score": group[0].total, "tests": tests, "extra_data": {"people": people}}
+    document = {"score": group[0].total or 0.0, "tests": tests, "extra_data": {"people": people}}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -26,6 +26,7 @@ class ClassList:
 
     folder: Path  # of the submissions
     entries: Sequence[Entry]
+    exercises: Sequence[str] = ()  # of the course, graded or not
     roster: Sequence[Person] | None = None  # None keeps the one of before
     merge: bool = False  # whether another folder may come into the same results
 
@@ -82,6 +83,12 @@ def _number(identity: Identity) -> tuple[str, ...]:
 def enter(database: sqlite3.Connection, given: ClassList) -> None:
     """Write who is in the class's folder now; who was there before and is not is gone."""
     source = str(given.folder.resolve())
+    if not database.execute("SELECT 1 FROM about WHERE name = 'running'").fetchone():
+        database.execute(
+            "DELETE FROM before WHERE student IN (SELECT student FROM handed WHERE source = ?)",
+            (source,),
+        )
+    _tell(database, "running", source)
     database.execute("UPDATE handed SET here = 0 WHERE source = ?", (source,))
     database.executemany(
         "INSERT INTO handed VALUES (?, ?, ?, 1, '') ON CONFLICT (student) "
@@ -90,6 +97,7 @@ def enter(database: sqlite3.Connection, given: ClassList) -> None:
     )
     folders = dict.fromkeys([*_folders(database), source])
     _tell(database, "folders", json.dumps(list(folders)))
+    _tell(database, "exercises", json.dumps(given.exercises))
     if given.roster is not None:
         people = [asdict(person) for person in given.roster]
         _tell(database, "roster", json.dumps(people, ensure_ascii=False))

@@ -25,17 +25,19 @@ from grader.records.results import Diagnosis, Status, result_to_json
 DATABASE = "results.sqlite"
 STUDENTS = "students"
 RESULTS_VERSION = 2
+_RESULT = """exercise TEXT NOT NULL,
+    digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
+    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (student, exercise)"""  # of a result, and of the one before the last run
 _SCHEMA = f"""{SCHEMA}
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS students (
     student TEXT PRIMARY KEY, file TEXT NOT NULL UNIQUE, notes TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS results (
-    student TEXT NOT NULL REFERENCES students (student), exercise TEXT NOT NULL,
-    digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
-    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
-    PRIMARY KEY (student, exercise)
+    student TEXT NOT NULL REFERENCES students (student), {_RESULT}
 );
+CREATE TABLE IF NOT EXISTS before (student TEXT NOT NULL, {_RESULT});
 """
 
 
@@ -153,6 +155,11 @@ class Results:
             text = json.dumps(document, ensure_ascii=False) + "\n"
             replace_file(self.folder / STUDENTS / file, text.encode())
             with self._database:
+                self._database.executemany(  # a run that goes on where one was stopped keeps its
+                    "INSERT OR IGNORE INTO before SELECT * FROM results "
+                    "WHERE student = ? AND exercise = ?",
+                    [(graded.student, exercise) for exercise in graded.results],
+                )
                 self._database.execute(
                     "INSERT OR REPLACE INTO students VALUES (?, ?, ?)",
                     (graded.student, file, json.dumps(graded.notes)),
@@ -161,6 +168,11 @@ class Results:
                     "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [astuple(rows[exercise]) for exercise in sorted(graded.results)],
                 )
+
+    def finish(self) -> None:
+        """Tell that a run is complete: the next one compares with what is here now."""
+        with _reported(self.folder), self._database:
+            self._database.execute("DELETE FROM about WHERE name = 'running'")
 
     def note(self, notes: Sequence[str]) -> None:
         """Keep what is to be said of the class's folder as a whole, in place of what was."""
@@ -177,7 +189,11 @@ class Results:
             replace_file(new, (json.dumps(document, ensure_ascii=False) + "\n").encode())
         with self._database:
             values = (one.now, one.before)
-            self._database.execute("UPDATE results SET student = ? WHERE student = ?", values)
+            for table in ("results", "before"):
+                self._database.execute(
+                    f"UPDATE {table} SET student = ? WHERE student = ?",  # noqa: S608 - ours
+                    values,
+                )
             self._database.execute(
                 "UPDATE students SET student = ?, file = ? WHERE student = ?",
                 (one.now, new.name, one.before),

@@ -70,7 +70,9 @@ def run_batch(
     Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
     results = Results(request.results, _about(folder, hidden=hidden))
     try:
-        results.enter(ClassList(request.submissions, entries, request.roster, request.merge))
+        exercises = [exercise.id for exercise in folder.course.exercises]
+        given = ClassList(request.submissions, entries, exercises, request.roster, request.merge)
+        results.enter(given)
         place = prepare_workplace(folder, request.exercises, level, expect, advance, hidden=hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
@@ -78,6 +80,7 @@ def run_batch(
             workplace = replace(place, group=group)
             request = replace(request, jobs=admission.jobs)
             graded = _grade_all(request, entries, workplace, results, advance)
+        results.finish()
         summary = summarise(request.results, folder.course)
     finally:
         results.close()

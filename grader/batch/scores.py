@@ -1,23 +1,31 @@
 """Reads scores out of a results folder."""
 
-import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from grader.batch.adjustments import FILE
+from grader.batch.graded import (
+    graded_scores,
+    mixed,
+    origin,
+    read_graded,
+    read_judge,
+    read_keys,
+    read_possible,
+)
 from grader.batch.people import NOTHING, WITHDRAWN, Member
 from grader.batch.register import read_members
-from grader.batch.results import StoredResult, reading
-from grader.batch.scored import ExerciseScore, Scores, StudentScores
-from grader.batch.summary import mixed, read_keys
+from grader.batch.results import reading
+from grader.batch.scored import Scores, StudentScores
 from grader.records.calls import PUBLIC
 from grader.records.results import Status
+from grader.records.text import counted
 
 _FAULTS = "SELECT student, exercise FROM results WHERE status = ? ORDER BY student"
-_POSSIBLE = "SELECT exercise, MAX(max_score) FROM results GROUP BY exercise ORDER BY exercise"
 
 
 def read_results(folder: Path, assignment: str = "") -> Scores:
-    """Return the scores in a results folder, one record a person.
+    """Return the scores in a results folder as they count, one record a person.
 
     What somebody handed in nothing for has no points, in the exercises that anybody has results of.
     Who has a result that is missing by grader's own fault is left out, which a note says: it must
@@ -27,38 +35,27 @@ def read_results(folder: Path, assignment: str = "") -> Scores:
     with reading(folder) as database:
         about = dict(database.execute("SELECT name, value FROM about"))
         faults = dict(database.execute(_FAULTS, (Status.ERROR.value,)))
-        possible = dict(database.execute(_POSSIBLE))
         members = read_members(database)
-        found = _scores(database, possible)
+        keys = read_keys(database)
+        possible, graded = read_possible(database), read_graded(database)
+        judge = read_judge(folder, database, members)
+        students = tuple(
+            StudentScores(m, judge.scores(m, graded_scores(graded.get(m.submission, {}), possible)))
+            for m in members
+            if m.submission not in faults
+        )
         return Scores(
             assignment or about.get("course", ""),
-            tuple(
-                StudentScores(member, found.get(member.submission, ()))
-                for member in members
-                if member.submission not in faults
-            ),
+            students,
             round(sum(possible.values()), 4),
-            (*_warnings(about, read_keys(database)), *_notes(members, faults)),
+            (
+                *_warnings(about, keys),
+                *_notes(members, faults),
+                *_judged(students),
+            ),
+            origin(about, keys),
             bool(assignment),
         )
-
-
-def _scores(
-    database: sqlite3.Connection, possible: Mapping[str, float]
-) -> dict[str, tuple[ExerciseScore, ...]]:
-    """Return what each submission has in every exercise."""
-    found: dict[str, dict[str, ExerciseScore]] = {
-        student: {
-            exercise: ExerciseScore(exercise, 0.0, most) for exercise, most in possible.items()
-        }
-        for (student,) in database.execute("SELECT student FROM students")
-    }
-    for student, exercise, score, text in database.execute(
-        "SELECT student, exercise, score, result FROM results"
-    ):
-        comment = _comment(StoredResult.parse(text))
-        found[student][exercise] = ExerciseScore(exercise, score, possible[exercise], comment)
-    return {student: tuple(own.values()) for student, own in found.items()}
 
 
 def _warnings(about: Mapping[str, str], keys: tuple[str, ...]) -> Iterator[str]:
@@ -80,7 +77,19 @@ def _notes(members: tuple[Member, ...], faults: Mapping[str, str]) -> Iterator[s
             yield f"{mark}: {number}; {then}"
 
 
-def _comment(result: StoredResult) -> str:
-    """Return what is said of an exercise: the mistakes with their hints, else what failed first."""
-    named = "\n".join(dict.fromkeys(d.told for d in result.diagnoses if d.told))
-    return named or next(iter(result.messages), "")
+def _judged(students: Sequence[StudentScores]) -> Iterator[str]:
+    """Say that scores are not all as graded."""
+    late = sum(any(one.penalty for one in s.scores) for s in students)
+    changed = sum(any(one.points for one in s.scores) for s in students)
+    excused = sum(any(one.excused for one in s.scores) for s in students)
+    told = [
+        f"{counted(number, 'student')} {what}"
+        for number, what in (
+            (late, "with points off for lateness"),
+            (changed, "with points by hand"),
+            (excused, "excused"),
+        )
+        if number
+    ]
+    if told:
+        yield f"scores are adjusted by {FILE}: {', '.join(told)}"

@@ -20,6 +20,7 @@ from grader.records.people import Person, Platform
 from grader.records.text import listed
 
 _CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+_CANVAS_EXCUSED = "EX"
 _MOODLE = ["Identifier", "Full name", "Email address", "Grade", "Maximum Grade"]
 _MOODLE_TIME = "Last modified (grade)"
 _MOODLE_COMMENT = "Feedback comments"
@@ -63,9 +64,11 @@ def fill_sheet(scores: Scores, platform: Platform, template: Path | None) -> Fil
         sheet = sheet_of(read_table(template), scores, template)
         pairs, notes = _matched(sheet, scores.students, template)
     for line, student in pairs.items():
-        _write(sheet, sheet.table.rows[line], student)
+        _write(sheet, sheet.table.rows[line], student, scores.possible)
     _guard(sheet)
-    return Filled(sheet.table, (*_other_points(sheet, scores), *notes))
+    excused = [s.member.label for s in pairs.values() if len(s.counted) < len(s.scores)]
+    told = _named("excused from something, so the share of what counts is written", excused)
+    return Filled(sheet.table, (*_other_points(sheet, scores), *told, *notes))
 
 
 def _canvas(table: Table, scores: Scores, template: Path | None) -> _Sheet:
@@ -182,11 +185,13 @@ def _matched(
     ]
 
 
-def _write(sheet: _Sheet, row: list[str], student: StudentScores) -> None:
+def _write(sheet: _Sheet, row: list[str], student: StudentScores, possible: float) -> None:
     """Write a score and what is said of it; who handed in nothing keeps what is there."""
-    if student.total is None:
-        return
-    row[sheet.grade] = cell(student.total)
+    total = student.total_of(possible)
+    if total is not None:
+        row[sheet.grade] = cell(total)
+    elif student.excused and sheet.platform is Platform.CANVAS:
+        row[sheet.grade] = _CANVAS_EXCUSED
     said = [f"{one.exercise}: {one.comment}" for one in student.scores if one.comment]
     if sheet.comment >= 0 and said:
         row.extend([""] * (sheet.comment + 1 - len(row)))

@@ -76,8 +76,13 @@ def unit_digest(key: str, course: Course, exercise: Exercise, submission: Submis
     used = [submission.source(exercise)]
     if any(target.earlier is Earlier.OWN for target in exercise.targets):
         used += [submission.source(e) for e in course.earlier(exercise)]
-    text = json.dumps([key, exercise.id, [_plain(source) for source in used]])
-    return hashlib.sha256(text.encode()).hexdigest()
+    text = json.dumps([exercise.id, [_plain(source) for source in used]])
+    return ":".join(hashlib.sha256(part.encode()).hexdigest() for part in (key, text))
+
+
+def text_digest(digest: str) -> str:
+    """Return the part of a unit's digest that is of the submission's text alone."""
+    return digest.rpartition(":")[2]
 
 
 def _plain(source: Source) -> Sequence[object]:

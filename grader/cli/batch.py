@@ -18,6 +18,7 @@ from grader.errors import UsageError
 from grader.execute.isolation import Level
 from grader.handin.choose import chosen_exercises
 from grader.handin.pick import SUFFIXES
+from grader.records.text import printable
 from grader.report.batch import render_students, render_summary, summary_to_json
 
 
@@ -90,6 +91,7 @@ def _tell(batch: Batch, results: Path) -> None:
         f"isolation: {batch.isolation}"
     )
     click.echo(told, err=True)
+    click.echo(printable(batch.summary.origin), err=True)
 
 
 def run_report(results: Path, course: Path | None, *, students: bool, as_json: bool) -> int:
@@ -101,6 +103,7 @@ def run_report(results: Path, course: Path | None, *, students: bool, as_json: b
     else:
         render = render_students if students else render_summary
         click.echo(render(summary, width=table_width()))
+        click.echo(printable(summary.origin), err=True)
     return 0
 
 

@@ -33,6 +33,8 @@ def run_export(request: ExportRequest) -> int:
         _write(request.output / file.name if file.name else request.output, file)
     students = counted(len(scores.students), "student")
     click.echo(f"wrote {request.output}: {students}, {request.to}")
+    if scores.origin:
+        click.echo(printable(scores.origin), err=True)
     for note in (*scores.notes, *export.notes):
         click.echo(f"note: {printable(note)}")
     return 0

@@ -17,6 +17,7 @@ from grader.errors import CourseError, UsageError
 COURSE_FILE = "course.yml"
 MANIFEST_FILE = "key/manifest.json"  # of a course as students get it
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TextLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # 0123 and 2026-10-25 as they stand
 _Path = tuple[str | int, ...]
 T = typing.TypeVar("T")
 
@@ -99,10 +100,19 @@ def parse_course(text: str, source: str) -> Course:
     return parse_yaml(text, source, TypeAdapter(model), model)
 
 
-def parse_yaml(text: str, source: str, adapter: TypeAdapter[T], root: object) -> T:
+def parse_yaml(
+    text: str,
+    source: str,
+    adapter: TypeAdapter[T],
+    root: object,
+    *,
+    context: object = None,
+    as_text: bool = False,
+) -> T:
     """Read YAML into a model; a mistake raises CourseError with `source` and its line.
 
-    `root` is the annotation behind `adapter`, from which known keys are suggested.
+    `root` is the annotation behind `adapter`, from which known keys are suggested. `context` is for
+    the model's validators. With `as_text` the model gets each scalar as it is written.
     """
     try:
         node = yaml.compose(text, Loader=_Loader)
@@ -116,8 +126,8 @@ def parse_yaml(text: str, source: str, adapter: TypeAdapter[T], root: object) ->
     lines: dict[_Path, int] = {}
     _collect_lines(node, (), lines, source)
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, by either name
-        return adapter.validate_python(data)
+        data = yaml.load(text, Loader=_TextLoader if as_text else _Loader)  # noqa: S506 - safe ones
+        return adapter.validate_python(data, context=context)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise CourseError(f"{source}:{line}: {error.problem}") from None

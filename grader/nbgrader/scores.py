@@ -41,7 +41,7 @@ def read_scores(path: Path, assignment: str = "") -> Scores:
             tuple(_student(s, notebooks, handed_in.get(s.id)) for s in students),
             round(sum(float(n.max_score or 0) for n in notebooks), 4),
             tuple(notes),
-            bool(assignment),
+            named=bool(assignment),
         )
 
 
@@ -60,8 +60,8 @@ def _score(notebook: Any, own: Any) -> ExerciseScore:
     comments = [c.comment for c in own.comments if c.comment] if own else []
     return ExerciseScore(
         notebook.name,
-        max(round(score - penalty, 4), 0.0),
+        score,
         float(notebook.max_score or 0),
         "\n".join(dict.fromkeys(comments)),
-        penalty,
+        min(penalty, score),
     )

@@ -7,7 +7,8 @@ import pytest
 from wcwidth import wcswidth
 
 from grader.batch.people import Member
-from grader.batch.summary import BugSummary, ExerciseSummary, Remark, StudentSummary, Summary
+from grader.batch.remarks import Remark
+from grader.batch.summary import BugSummary, ExerciseSummary, StudentSummary, Summary
 from grader.records.people import Person
 from grader.report.batch import render_students, render_summary
 from grader.report.layout import width_of
@@ -42,9 +43,9 @@ def _summary(name: str) -> Summary:
     exercises = tuple(
         ExerciseSummary(f"exercise{n}", f"ex{n}", 20.0, 2, 10.5, 10.5, 0, 0) for n in (1, 2)
     )
-    remarks = tuple(Remark(student, "", "late") for student in ("somebody", name))
+    remarks = tuple(Remark(student, "", "late", "0a1b2c3d") for student in ("somebody", name))
     bugs = (BugSummary("exercise1", ("a", "b"), 12), BugSummary("exercise2", ("c",), 1))
-    return Summary("Course", "hidden", "", (), 2, exercises, students, bugs, remarks)
+    return Summary("Course", "", "hidden", "", (), 2, exercises, students, bugs, remarks)
 
 
 def _columns_before(text: str, word: str) -> set[int]:
@@ -80,7 +81,7 @@ def test_no_line_is_wider_than_the_screen(
 
 def test_names_stand_on_the_left_even_if_they_are_numbers() -> None:
     lines = render_summary(_summary("007"), width=100).splitlines()
-    assert "  007       –  late" in lines
+    assert "  0a1b2c3d  007       –  late" in lines
 
 
 def test_class_of_one_is_one_student() -> None:
