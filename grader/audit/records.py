@@ -1,11 +1,11 @@
 """What an audit finds, and what of it is a problem."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from grader.records.ids import CheckId
+from grader.records.ids import CheckId, Kind
 
 _LEAST_MARGIN = 100.0  # tolerances between the reference and the nearest bug
 _LEAST_MARGIN32 = 10.0  # the same in float32
@@ -50,6 +50,25 @@ class PairTrial:
     step: int  # 1 where all were tried, n where about one of n was
 
 
+_BUG_THAT_WOULD = {
+    Kind.SHAPE: "a bug that gives its output another shape would",
+    Kind.NUMERIC: "a bug that gives other values of the same shape would",
+    Kind.GRADIENT: "a bug that keeps all values and not the gradients would, as .detach() does",
+    Kind.BUG: "its own bug would, on a case that shows it",
+}
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that no check tells from the reference, and nobody has explained."""
+
+    id: str
+    exercise: str
+    line: int  # of the solution's file
+    before: str  # as `equivalent.yml` has it
+    after: str
+
+
 @dataclass(frozen=True)
 class MutantTrial:
     """The mutants of one exercise: total = killed + equivalent + survivors."""
@@ -57,7 +76,7 @@ class MutantTrial:
     total: int
     killed: int
     equivalent: int
-    survivors: tuple[str, ...]  # ids
+    survivors: tuple[Survivor, ...]
 
     @property
     def unlike(self) -> int:
@@ -99,6 +118,7 @@ class ExerciseAudit:
     variants: tuple[VariantTrial, ...]
     mutants: MutantTrial
     complaints: tuple[str, ...] = field(default=())  # about lesson, hints and points
+    rules: Mapping[CheckId, str] = field(default_factory=dict)  # what each property asks for
 
     @property
     def caught(self) -> int:
@@ -120,6 +140,12 @@ class ExerciseAudit:
         """Checks that no bug fails."""
         failed = {check for bug in self.bugs for check in bug.failed}
         return tuple(check for check in self.checks if check not in failed)
+
+    def _would_fail(self, check: CheckId) -> str:
+        """Say which bug would fail a check."""
+        if check.kind is Kind.PROPERTY:
+            return f"a bug that breaks this rule would, {self.rules.get(check, check.name)!r}"
+        return _BUG_THAT_WOULD[check.kind]
 
     @property
     def pairs_named(self) -> float:
@@ -144,7 +170,9 @@ class ExerciseAudit:
         lines += [
             f"{b.bug}: is named {', '.join(b.named) or 'nothing'}" for b in self.bugs if not b.told
         ]
-        lines += [f"no bug fails the check {check}" for check in self.idle]
+        lines += [
+            f"no bug fails the check {check}: {self._would_fail(check)}" for check in self.idle
+        ]
         lines += [
             f"the variant {v.name} loses {', '.join(map(str, v.lost))}"
             for v in self.variants
@@ -156,7 +184,7 @@ class ExerciseAudit:
             )
         if self.deviation > _MOST_DEVIATION:
             lines.append(f"a correct variant deviates by {self.deviation:.3g} tolerances")
-        lines += [f"the mutant {name} survives" for name in self.mutants.survivors]
+        lines += [f"the mutant {one.id} survives" for one in self.mutants.survivors]
         return tuple(f"{self.exercise}: {line}" for line in lines)
 
 

@@ -1,5 +1,6 @@
 """`grade audit`: gathers what the course's tests of its own tests came to."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -173,12 +174,14 @@ def _gather(
     graded: _GradedExercise,
 ) -> ExerciseAudit:
     shown = [bug for bug in keys.keys[exercise.id].book.bugs if bug.shown_by_values]
+    checks = tuple(check.id for check in graded.reference.checks)
+    asked = {check: folder.course.property_of(check) for check in checks}
     return ExerciseAudit(
         exercise=exercise.id,
         stub_score=graded.stub.score,
         reference_score=graded.reference.score,
         max_score=graded.reference.max_score,
-        checks=tuple(check.id for check in graded.reference.checks),
+        checks=checks,
         bugs=tried.bugs,
         pairs=tried.pairs,
         margin=min((bug.margin64 or 0.0 for bug in shown), default=float("inf")),
@@ -186,6 +189,7 @@ def _gather(
         variants=graded.variants,
         mutants=tried.mutants,
         complaints=_complaints(exercise, _solution(folder, exercise), graded.reference),
+        rules={c: (inspect.getdoc(p) or "").splitlines()[0] for c, p in asked.items() if p},
     )
 
 

@@ -1,6 +1,6 @@
 """What builders do for an audit; torch is imported only where a task runs."""
 
-from grader.audit.records import BugTrial, MutantTrial, PairTrial
+from grader.audit.records import BugTrial, MutantTrial, PairTrial, Survivor
 from grader.key.builders import KeyOrder
 
 
@@ -37,5 +37,7 @@ def try_mutants(order: KeyOrder) -> MutantTrial:
 
     with open_runner(order) as runner:
         report = mutation_report(runner.folder, runner.exercise, runner.key)
-    names = tuple(mutation.id for mutation in report.survived)
-    return MutantTrial(report.total, report.killed, len(report.equivalent), names)
+    survivors = tuple(
+        Survivor(m.id, m.exercise, m.line, m.before, m.after) for m in report.survived
+    )
+    return MutantTrial(report.total, report.killed, len(report.equivalent), survivors)

@@ -47,11 +47,12 @@ def find_changes(
 
 def _cause(*, course: bool, text: bool) -> str:
     found = [what for what, so in (("course or grader", course), ("submission", text)) if so]
-    return f"another {' and another '.join(found)}" if found else "graded again"
+    return f"{' and '.join(found)} changed" if found else "graded again"
 
 
 def _passed(result: str) -> Mapping[str, float]:
-    return {check["id"]: check["score"] for check in json.loads(result)["checks"]}
+    checks = json.loads(result)["checks"]
+    return {check["id"].partition("/")[2]: check["score"] for check in checks}
 
 
 def _checks(before: Mapping[str, float], now: Mapping[str, float]) -> str:

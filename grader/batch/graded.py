@@ -14,6 +14,11 @@ from grader.batch.scored import ExerciseScore
 
 _POSSIBLE = "SELECT exercise, MAX(max_score) FROM results GROUP BY exercise ORDER BY exercise"
 
+_KEYS = """
+SELECT DISTINCT key FROM results LEFT JOIN handed USING (student)
+WHERE COALESCE(here, 1) ORDER BY key
+"""
+
 
 @dataclass(frozen=True)
 class GradedRow:
@@ -69,10 +74,11 @@ def _comment(result: StoredResult) -> str:
 
 
 def read_keys(database: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the digests of course, secret and grader that there are results of."""
-    return tuple(
-        key for (key,) in database.execute("SELECT DISTINCT key FROM results ORDER BY key")
-    )
+    """Return the digests of course, secret and grader that there are results of.
+
+    Who has withdrawn is not graded again, so the results of those do not count.
+    """
+    return tuple(key for (key,) in database.execute(_KEYS))
 
 
 def origin(about: Mapping[str, str], keys: Sequence[str]) -> str:

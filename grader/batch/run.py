@@ -54,13 +54,14 @@ class Batch:
 
 def run_batch(
     request: BatchRequest,
-    *,
     expect: Callable[[int], None] = lambda _: None,
     advance: Callable[[str], None] = lambda _: None,
+    on_key: Callable[[str], None] = lambda _: None,
 ) -> Batch:
     """Grade what is new or changed, keeping each result as it comes; raises GraderError.
 
-    `expect` hears how many steps are to come, `advance` hears of each.
+    `expect` hears how many submissions are to come, `advance` hears of each; `on_key` hears what of
+    the answer keys is being built before.
     """
     folder, hidden = request.folder, request.hidden
     level = choose_for_class(request.isolation)
@@ -73,7 +74,7 @@ def run_batch(
         exercises = [exercise.id for exercise in folder.course.exercises]
         given = ClassList(request.submissions, entries, exercises, request.roster, request.merge)
         results.enter(given)
-        place = prepare_workplace(folder, request.exercises, level, expect, advance, hidden=hidden)
+        place = prepare_workplace(folder, request.exercises, level, on_key, hidden=hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
         with control_group(admission.memory) as group:

@@ -111,9 +111,7 @@ def summarise(folder: Path, course: Course) -> Summary:
             tuple(s for e in exercises if (s := _exercise(e, scored)) is not None),
             tuple(sorted(students, key=lambda s: (-s.total, s.student))),
             _bugs(own, exercises),
-            tuple(
-                one for one in (*map(of_the_class, told), *remarks) if one.mark not in judge.seen
-            ),
+            tuple(one for one in remarks if one.mark not in judge.seen),
             tuple(one for one in remarks if one.mark in judge.seen),
             tuple(find_changes(database, members, exercises)),
         )

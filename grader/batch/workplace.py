@@ -49,37 +49,36 @@ def prepare_workplace(
     folder: CourseFolder,
     exercises: Sequence[Exercise],
     level: Level,
-    expect: Callable[[int], None],
-    advance: Callable[[str], None],
+    on_key: Callable[[str], None],
     *,
     hidden: bool,
 ) -> Workplace:
     """Make the keys ready, and return where each process grades with them."""
-    keys = prepare_keys(folder, exercises, expect, advance, hidden=hidden)
+    keys = prepare_keys(folder, exercises, on_key, hidden=hidden)
     return Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
 
 
 def prepare_keys(
     folder: CourseFolder,
     exercises: Sequence[Exercise],
-    expect: Callable[[int], None],
-    advance: Callable[[str], None],
+    on_key: Callable[[str], None],
     *,
     hidden: bool,
 ) -> Keys:
     """Build what is missing of the keys before any process needs it, pairs of bugs included.
 
-    `expect` hears how many steps are to come, `advance` hears of each.
+    `on_key` hears what is being built.
     """
 
-    def built(what: str, exercise: str) -> None:
-        expect(1)
-        advance(f"{what} of {exercise}")
+    def heard(what: str, where: str) -> None:
+        on_key(f"{what} of {where}")
 
     ids = [exercise.id for exercise in exercises]
-    on_key = partial(built, "answer key")
-    keys = load_keys(folder, ids, PUBLIC, on_built=on_key)
-    build_missing_pairs(folder, keys, partial(built, "pairs"))  # on hidden cases nothing is named
+    keys = load_keys(folder, ids, PUBLIC, on_built=partial(heard, "public key"))
+    # on hidden cases nothing is named
+    build_missing_pairs(folder, keys, partial(heard, "pairs of bugs"))
     if not hidden:
         return keys
-    return load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_key)
+    secret = hidden_secret(folder)
+    on_hidden = partial(heard, "hidden key")
+    return load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_hidden)

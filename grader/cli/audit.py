@@ -49,9 +49,8 @@ def run_compose_command(
     folder = load_course(find_course(course))
     progress = ProgressBar()
     try:
-        judged = run_compositions(
-            folder, count, seed, jobs or os.cpu_count() or 1, progress.expect, progress.advance
-        )
+        heard = (progress.expect, progress.advance, progress.key_step)
+        judged = run_compositions(folder, count, seed, jobs or os.cpu_count() or 1, *heard)
     finally:
         progress.finish()
     if as_json:

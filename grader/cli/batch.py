@@ -62,7 +62,7 @@ def run_batch_command(
     )
     progress = ProgressBar(rate_of="students")
     try:
-        batch = run_batch(request, expect=progress.expect, advance=progress.advance)
+        batch = run_batch(request, progress.expect, progress.advance, progress.key_step)
     finally:
         progress.finish()
     _tell(batch, given.results)

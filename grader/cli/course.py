@@ -39,7 +39,7 @@ def open_desk(
         exercises = chosen_exercises(folder, typed)
         place = place_of_work(folder, submission)
         read = read_work(folder, submission, exercises)
-        engine = open_engine(folder, exercises, warm, on_built=progress.key_built)
+        engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
         progress.finish()
         for note in engine.keys.notes:
             click.echo(f"grade: {note}", err=True)

@@ -24,9 +24,7 @@ def grade_many(request: CheckRequest, warm: WarmProcess, progress: ProgressBar) 
     exercises = chosen_exercises(folder, request.exercises)
     submission = read_work(folder, request.submission, exercises)
     progress.expect(len(exercises))
-    engine = open_engine(
-        folder, exercises, warm, hidden=request.hidden, on_built=progress.key_built
-    )
+    engine = open_engine(folder, exercises, warm, hidden=request.hidden, on_built=progress.key_step)
     for note in (*engine.keys.notes, *(submission.notes if request.submission else ())):
         click.echo(f"grade: {note}", err=True)
     runs = []

@@ -8,6 +8,7 @@ import click
 from grader.records.text import printable
 
 _TAIL = 50  # columns behind the bar
+_KEYS = 78  # columns while keys are built
 
 
 class ProgressBar:
@@ -20,9 +21,12 @@ class ProgressBar:
         self._shown = sys.stderr.isatty()
         self._total = 0
         self._done = 0
+        self._keys = 0  # steps of building keys, which are no things of which a rate is shown
 
     def expect(self, steps: int) -> None:
-        """Tell of more steps to come."""
+        """Tell of more steps to come; the rate counts from the first of them."""
+        if not self._total:
+            self._begun = time.monotonic()
         self._total += steps
 
     def advance(self, label: str, steps: int = 1) -> None:
@@ -43,10 +47,16 @@ class ProgressBar:
         left = int((self._total - self._done) / rate)
         return f"{rate * 60:.0f} {self._rate_of}/min  {left // 60}:{left % 60:02} left  "
 
-    def key_built(self, exercise: str) -> None:
-        """Tell that an answer key, which nobody expected to be missing, was built."""
-        self.expect(1)
-        self.advance(f"answer key of {exercise}")
+    def key_step(self, what: str) -> None:
+        """Tell what of the answer keys is being built: a line each where there is no terminal."""
+        self._keys += 1
+        if self._shown:
+            from grader.report.layout import cut, padded
+
+            text = f"answer keys, step {self._keys}: {what}"
+            click.echo(f"\r{padded(cut(text, _KEYS), _KEYS)}", nl=False, err=True)
+        else:
+            click.echo(f"building answer keys: {what}", err=True)
 
     def finish(self) -> None:
         """Clear the bar's line."""

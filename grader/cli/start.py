@@ -15,9 +15,8 @@ def run_release(into: Path, course: Path | None) -> str:
 
     folder = load_course(find_course(course))
     progress = ProgressBar()
-    progress.expect(len(folder.course.exercises))
     try:
-        files = make_bundle(folder, on_built=progress.advance)
+        files = make_bundle(folder, on_built=progress.key_step)
     finally:
         progress.finish()
     write_bundle(files, into)
@@ -35,7 +34,7 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
     progress = ProgressBar()
     try:
         folder = start_course(
-            into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_built
+            into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_step
         )
     finally:
         progress.finish()

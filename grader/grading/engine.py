@@ -100,7 +100,7 @@ def open_engine(
 ) -> Engine:
     """Return an engine for some exercises of a course, on the public or the hidden split.
 
-    `on_built` hears each exercise whose key had to be built. Raises GraderError.
+    `on_built` hears each target and exercise whose key has to be built. Raises GraderError.
     """
     ids = [e.id for e in exercises]
     standins = Standins.of(folder)

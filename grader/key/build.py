@@ -15,7 +15,7 @@ from grader.course.derive import read_solution
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
-from grader.key.builders import KeyOrder
+from grader.key.builders import KeyOrder, tell_step
 from grader.key.declared import refuse_unexpected, refuse_unknown_names
 from grader.key.reference import (
     Reference,
@@ -82,7 +82,11 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
         runner = reference.runner(plan.tensors)
         runner.announce(plan.calls, exercise.forbids)
         answers = {}
+        begun = set()
         for call in plan.calls:
+            if call.target not in begun:
+                begun.add(call.target)
+                tell_step(f"{exercise.id}/{call.target}")
             answers[call.id] = _expected(runner, call, exercise, folder)
             refuse_unexpected(folder, exercise, plan, call, answers[call.id])
         return add_bugs(folder, exercise, source, AnswerKey(plan, answers))

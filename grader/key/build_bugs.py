@@ -17,6 +17,7 @@ from grader.course.models import Exercise, Target, Tolerance
 from grader.errors import CourseError
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
+from grader.key.builders import tell_step
 from grader.key.reference import Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call
@@ -51,7 +52,11 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
     tried: list[Finding] = []
     rows: dict[str, list[tuple[tuple[str, ...], Signature]]] = {}
     steps: dict[str, list[Array]] = {}
+    begun = set()
     for bug in load_bugs(folder, exercise, source):
+        if bug.target not in begun:
+            begun.add(bug.target)
+            tell_step(f"{exercise.id}/{bug.target}, its bugs")
         findings = [
             runner.examine(mutant, affected(exercise, bug.target))
             for mutant in mutants_of(folder, exercise, bug, source)
@@ -108,6 +113,7 @@ def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
     ]
     found: dict[str, Suspects] = {}
     for target in exercise.targets:
+        tell_step(f"{exercise.id}/{target.name}")
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
         rows = []
         for first, second in combinations(near, 2):

@@ -12,10 +12,11 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ from grader.processes import SPAWN, nothing_shared
 T = TypeVar("T")
 
 _PROCESSES = 2
+_POLL = 0.2  # seconds between two looks at what builders tell
+_STEPS: "list[SimpleQueue[str]]" = []  # of this process, where it is a builder
 _LAST_WORDS = re.compile(r"^(?:Fatal Python error|[\w.]*Error)\b.*", re.MULTILINE)
 
 
@@ -42,15 +45,19 @@ class KeyOrder:
 class Builders:
     """At most two processes, started on first need and kept for more tasks."""
 
-    def __init__(self, at_most: int = _PROCESSES) -> None:
+    def __init__(
+        self, at_most: int = _PROCESSES, on_step: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Make ready; `on_step` hears what `tell_step` is told in the processes, as one waits."""
         count = max(1, min(at_most, _PROCESSES, os.cpu_count() or 1))
         self._stack = contextlib.ExitStack()
         words = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-builders-"))
         self._words = Path(words)
         theirs, self._ours = SPAWN.Pipe(duplex=False)
         with nothing_shared():
-            self._pool = ProcessPoolExecutor(count, SPAWN, _begin, (words, theirs))
-        self._theirs = theirs
+            self._steps: SimpleQueue[str] = SPAWN.SimpleQueue()
+            self._pool = ProcessPoolExecutor(count, SPAWN, _begin, (words, theirs, self._steps))
+        self._theirs, self._on_step = theirs, on_step
 
     def __enter__(self) -> "Builders":
         return self
@@ -60,6 +67,7 @@ class Builders:
         self._ours.close()
         self._pool.shutdown(cancel_futures=True)
         self._theirs.close()
+        self._steps.close()
         self._stack.close()
 
     def start(
@@ -74,12 +82,17 @@ class Builders:
 
         Raises the GraderError that ends a task, and InternalError where a process dies.
         """
-        for future in as_completed(named):
-            try:
-                future.result()
-            except BrokenProcessPool:
-                raise InternalError(f"a builder died: {self._last_words()}") from None
-            on_done(named[future])
+        left = set(named)
+        while left:
+            done, left = wait(left, _POLL, FIRST_COMPLETED)
+            while not self._steps.empty():
+                self._on_step(self._steps.get())
+            for future in done:
+                try:
+                    future.result()
+                except BrokenProcessPool:
+                    raise InternalError(f"a builder died: {self._last_words()}") from None
+                on_done(named[future])
 
     def _last_words(self) -> str:
         logs = sorted(self._words.iterdir(), key=lambda log: log.stat().st_mtime)
@@ -88,7 +101,13 @@ class Builders:
         return said[-1][:300] if said else "it was killed, as where memory runs out"
 
 
-def _begin(words: str, line: Connection) -> None:
+def tell_step(what: str) -> None:
+    """Tell whoever waits for this process what it does now; nothing where it is no builder."""
+    for steps in _STEPS:
+        steps.put(what)
+
+
+def _begin(words: str, line: Connection, steps: "SimpleQueue[str]") -> None:
     """Make a new process a builder: what solutions print goes to a file, and torch has one thread.
 
     It ends with the process that asked for it, which is the only one that holds the line's end.
@@ -97,6 +116,7 @@ def _begin(words: str, line: Connection) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     faulthandler.enable()
+    _STEPS.append(steps)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that asked decides
     threading.Thread(target=_end_with, args=(line,), daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch comes

@@ -29,7 +29,7 @@ _KEPT = 12  # keys of older contents that stay in the cache
 
 
 def build_keys(orders: Sequence[KeyOrder], on_built: Callable[[str], None]) -> None:
-    """Build keys in builders of their own; `on_built` hears each exercise."""
+    """Build keys in builders of their own; `on_built` hears each target and exercise."""
     build_all(build_key, orders, on_built)
 
 
@@ -55,7 +55,7 @@ def load_keys(
 ) -> Keys:
     """Return the keys, building what is missing or damaged; raises GraderError.
 
-    `on_built` hears each exercise whose key was built just now, by `build`.
+    `on_built` hears of each target whose key is being built, and of each exercise's that is.
     """
     if folder.shipped and split == PUBLIC:
         return _shipped_keys(folder, exercises)

@@ -23,9 +23,9 @@ def build_pairs(order: KeyOrder) -> None:
 def build_all(
     task: Callable[[KeyOrder], object],
     orders: Sequence[KeyOrder],
-    on_done: Callable[[str], None] = lambda _: None,
+    on_step: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Do one task an order in builders of their own; `on_done` hears each exercise."""
-    with Builders(len(orders)) as builders:
+    """Do one task an order in builders of their own; `on_step` hears each target and exercise."""
+    with Builders(len(orders), on_step) as builders:
         named = {future: e for e, future in builders.start(task, orders).items()}
-        builders.wait(named, on_done)
+        builders.wait(named, on_step)

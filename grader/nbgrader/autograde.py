@@ -70,6 +70,9 @@ class AutogradeProgress(Protocol):
     def advance(self, label: str) -> None:
         """Hear that a step is done."""
 
+    def key_step(self, what: str) -> None:
+        """Hear what of the answer keys is being built."""
+
 
 def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> AutogradeSummary:
     """Grade the submissions of an assignment into the gradebook; raises GraderError.
@@ -143,8 +146,8 @@ def _workplace(
     level = Level(chosen.isolation) if chosen.isolation else None
     level = choose_for_class(request.isolation or level)
     hidden = chosen.hidden and not request.public
-    steps = (progress.expect, progress.advance)
-    return prepare_workplace(folder, folder.course.exercises, level, *steps, hidden=hidden)
+    exercises = folder.course.exercises
+    return prepare_workplace(folder, exercises, level, progress.key_step, hidden=hidden)
 
 
 @contextlib.contextmanager

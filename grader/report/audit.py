@@ -1,8 +1,12 @@
 """Shows an audit: a table, a JSON document, and a picture of bugs by checks."""
 
-import click
+from collections.abc import Sequence
+from dataclasses import asdict
 
-from grader.audit.records import Audit, BugTrial, ExerciseAudit, PairReport
+import click
+import yaml
+
+from grader.audit.records import Audit, BugTrial, ExerciseAudit, PairReport, Survivor
 from grader.records.ids import CheckId, Kind
 from grader.records.results import FORMAT_VERSION
 from grader.report.layout import columns
@@ -29,9 +33,30 @@ def render_audit(audit: Audit) -> str:
     ]
     if audit.problems:
         lines += ["", *(click.style(f"✗ {line}", fg="red") for line in audit.problems)]
+        lines += _to_explain([s for one in audit.exercises for s in one.mutants.survivors])
     else:
         lines += ["", click.style("✓ every test of the tests passes", fg="green")]
     return "\n".join(lines)
+
+
+def _to_explain(survivors: Sequence[Survivor]) -> list[str]:
+    """Return what is missing in equivalent.yml, ready to be pasted; the reasons are a person's."""
+    if not survivors:
+        return []
+    lines = [
+        "",
+        "Where a mutant survives, a case or a check is missing. Where it does the same as the",
+        "reference, say so in solutions/bugs/equivalent.yml, each with a reason:",
+    ]
+    entries: dict[tuple[str, str, str], list[str]] = {}
+    for one in survivors:
+        place = f"line {one.line}, {one.id.split(':')[1]}"
+        entries.setdefault((one.exercise, one.before, one.after), []).append(place)
+    for (exercise, before, after), places in entries.items():
+        entry = {"exercise": exercise, "before": before, "after": after, "reason": ""}
+        text = yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=10_000)
+        lines += ["", f"# {'; '.join(places)}", *text.splitlines()]
+    return lines
 
 
 def _untried(step: int) -> list[str]:
@@ -96,7 +121,7 @@ def _exercise_to_json(one: ExerciseAudit) -> dict[str, object]:
             "killed": one.mutants.killed,
             "equivalent": one.mutants.equivalent,
         },
-        "survivors": list(one.mutants.survivors),
+        "survivors": [asdict(survivor) for survivor in one.mutants.survivors],
     }
 
 

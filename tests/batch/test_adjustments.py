@@ -416,14 +416,31 @@ def test_regrading_tells_whose_score_changed_and_why(
     assert changes(term, course) == {}
     keep_class(term, tmp_path / "class", course, 3.5, key="another")
     assert changes(term, course)["Ada Byron"] == (
-        3.33, 3.5, "another course or grader: exercise1/f/numeric 3.33 → 3.5"
+        3.33, 3.5, "course or grader changed: f/numeric 3.33 → 3.5"
     )  # fmt: skip
     shown = render_summary(summarise(term, course), width=140)
     assert "Changed by the last run (5)" in shown
     (line,) = [line.split() for line in shown.splitlines() if "Ada Byron" in line]
-    assert line[2:10] == ["exercise1", "3.33", "→", "3.5", "another", "course", "or", "grader:"]
+    assert line[2:10] == ["exercise1", "3.33", "→", "3.5", "course", "or", "grader", "changed:"]
     keep_class(term, tmp_path / "class", course, 3.5, key="another")
     assert changes(term, course) == {}
+
+
+def test_who_has_withdrawn_makes_no_mixed_results(
+    term: Path, course: Course, tmp_path: Path
+) -> None:
+    gradescope(tmp_path / "class", {"submission_1": [ADA]})
+    keep_class(term, tmp_path / "class", course, 2, key="another")
+    texts = [r.text for r in summarise(term, course).remarks]
+    assert (texts.count("withdrawn"), [t for t in texts if "versions of the course" in t]) == (
+        4,
+        [],
+    )
+    results = Results(term, About(course.title, "hidden", "mark"))
+    keep(results, "somebody", result_of(1), key="a third")
+    results.close()
+    texts = [r.text for r in summarise(term, course).remarks]
+    assert len([text for text in texts if "2 versions of the course" in text]) == 1
 
 
 def test_run_that_was_stopped_is_told_of_with_the_one_that_goes_on(

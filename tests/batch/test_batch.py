@@ -25,6 +25,7 @@ from support import ROOT, TESTS, RunGrade, as_anybody, edited
 from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.read import read_entry
 from grader.batch.run import Batch, BatchRequest, run_batch
+from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
@@ -592,10 +593,38 @@ def test_batch_and_report_print_the_table(three: Path, tmp_path: Path, run_grade
     (three / "bob" / SECOND).write_bytes(b"\xff\xfe")
     shown = run_grade("batch", three, "-o", tmp_path / "results", "--course", COURSE, "--jobs", 1)
     assert shown.status == 0
-    assert shown.err.startswith("3 graded now, 0 unchanged")
+    assert "3 graded now, 0 unchanged" in shown.err
     assert "3 students" in shown.out
     assert "bob  exercise2  exercise2_average.py is not UTF-8 text (line 1)" in shown.out
     again = run_grade("report", tmp_path / "results", "--course", COURSE)
     assert shown.out.startswith(again.out.rstrip())
     plain = json.loads(run_grade("report", tmp_path / "results", "--course", COURSE, "--json").out)
     assert [e["handed_in"] for e in plain["exercises"]] == [3, 2]
+
+
+def test_building_keys_prints_a_line_a_target_where_there_is_no_terminal(
+    three: Path, tmp_path: Path, run_grade: RunGrade
+) -> None:
+    cache = str(tmp_path / "keys")
+    options = ("-o", tmp_path / "results", "--course", COURSE, "--jobs", 1)
+    shown = run_grade("batch", three, *options, GRADE_CACHE=cache)
+    for what in ("public key", "hidden key"):
+        for where in ("exercise1/standardize", "exercise1/histogram", "exercise1", "exercise2"):
+            assert f"building answer keys: {what} of {where}\n" in shown.err
+    again = run_grade("batch", three, *options, "--force", GRADE_CACHE=cache)
+    assert "building answer keys" not in again.err
+
+
+def test_bar_counts_keys_as_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    clock = iter([0, 600, 603, 603])  # seconds: keys take ten minutes, two students three
+    monkeypatch.setattr("grader.cli.progress.time.monotonic", lambda: next(clock))
+    progress = ProgressBar(rate_of="students")
+    progress.key_step("hidden key of exercise1/histogram")
+    progress.expect(2)
+    progress.advance("ada", 2)
+    keys, students = capsys.readouterr().err.split("\r")[1:]
+    assert keys.rstrip() == "answer keys, step 1: hidden key of exercise1/histogram"
+    assert "  2/2  40 students/min" in students

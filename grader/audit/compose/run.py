@@ -25,17 +25,18 @@ def run_compositions(
     jobs: int,
     expect: Callable[[int], None],
     advance: Callable[[str], None],
+    on_key: Callable[[str], None] = lambda _: None,
 ) -> Compositions:
     """Judge `count` compositions of all exercises together; raises GraderError.
 
-    `expect` and `advance` hear of steps to come and steps done.
+    `expect` and `advance` hear of steps to come and steps done, `on_key` of keys that are built.
     """
     known = [load_material(folder, exercise) for exercise in folder.course.exercises]
     materials = {material.exercise.id: material for material in known if material}
     if not materials:
         raise CourseError(f"{folder.solutions / 'compose'} holds nothing to compose of")
     exercises = [material.exercise for material in materials.values()]
-    prepare_keys(folder, exercises, expect, advance, hidden=False)
+    prepare_keys(folder, exercises, on_key, hidden=False)
     shares = {name: len(range(i, count, len(materials))) for i, name in enumerate(materials)}
     pool: Pool[ToJudge | ToShrink, Judged | Found] = Pool(partial(open_bench, folder.root), jobs)
     try:
