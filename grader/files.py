@@ -3,7 +3,7 @@
 import io
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip's first moment: the same content makes the same bytes
@@ -27,13 +27,13 @@ def write_files(root: Path, files: Mapping[str, bytes]) -> None:
         replace_file(path, data)
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip of some files; the same files make the same bytes."""
+def zipped(files: Mapping[str, bytes], *, programs: Collection[str] = ()) -> bytes:
+    """Return a zip of some files, of which some can be run; the same files make the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
+            entry.external_attr = (0o755 if name in programs else 0o644) << 16
             archive.writestr(entry, data)
     return buffer.getvalue()

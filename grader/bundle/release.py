@@ -28,7 +28,7 @@ from grader.errors import CourseError, UsageError, writing
 from grader.files import write_files, zipped
 from grader.key.cache import Keys, load_keys
 from grader.key.store import PAIRS, write_key
-from grader.records.calls import PUBLIC
+from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.key import AnswerKey
 from grader.version import VERSION
 
@@ -60,12 +60,14 @@ def make_bundle(
     folder: CourseFolder,
     *,
     pairs_of: Collection[str] | None = None,
+    secret: bytes | None = None,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> dict[str, bytes]:
     """Return the content of each file of a course's bundle, by its path.
 
-    `pairs_of` limits the exercises whose pairs of bugs are told, which take long to build.
-    Raises CourseError where a solution or known bug would be in it.
+    `pairs_of` limits the exercises whose pairs of bugs are told, which take long to build. With
+    `secret`, the key of the hidden cases is in it too: it is for where work is graded, and for no
+    student. Raises CourseError where a solution or known bug would be in it.
     """
     course = folder.course
     ids = [exercise.id for exercise in course.exercises]
@@ -76,11 +78,19 @@ def make_bundle(
     for exercise in course.exercises:
         files |= _stubs(folder, exercise)
     files[STANDINS] = seal(read_standins(folder))
-    files |= _key_files(keys, ids if pairs_of is None else pairs_of, on_built)
-    if leaks := find_leaks(files, Secrets.of(folder)):
-        raise CourseError(f"{leaks[0].file} would give away a solution's line: {leaks[0].line}")
+    files |= _key_files(keys) | _pair_files(keys, ids if pairs_of is None else pairs_of, on_built)
+    _refuse_leaks(folder, files)
+    if secret is not None:
+        hidden = _key_files(load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_built))
+        _refuse_leaks(folder, {name.replace(HIDDEN, PUBLIC): hidden[name] for name in hidden})
+        files |= hidden
     files[MANIFEST] = _manifest(course.title, keys.digest, files)
     return files
+
+
+def _refuse_leaks(folder: CourseFolder, files: Mapping[str, bytes]) -> None:
+    if leaks := find_leaks(files, Secrets.of(folder)):
+        raise CourseError(f"{leaks[0].file} would give away a solution's line: {leaks[0].line}")
 
 
 def _manifest(title: str, digest: str, files: Mapping[str, bytes]) -> bytes:
@@ -160,14 +170,18 @@ def _cell(number: int, kind: str, text: str) -> dict[str, object]:
     }
 
 
-def _key_files(
-    keys: Keys, pairs_of: Collection[str], on_built: Callable[[str], None]
-) -> dict[str, bytes]:
+def _key_files(keys: Keys) -> dict[str, bytes]:
     """The files of each exercise's key, as they are read back from a student's folder."""
     with tempfile.TemporaryDirectory(prefix="grade-release-") as scratch:
         for key in keys.keys.values():
             write_key(Path(scratch), _without_words(key))
-        files = {f"{KEY_FOLDER}/{p.name}": p.read_bytes() for p in sorted(Path(scratch).iterdir())}
+        return {f"{KEY_FOLDER}/{p.name}": p.read_bytes() for p in sorted(Path(scratch).iterdir())}
+
+
+def _pair_files(
+    keys: Keys, pairs_of: Collection[str], on_built: Callable[[str], None]
+) -> dict[str, bytes]:
+    files = {}
     for exercise in pairs_of:
         keys.pairs(exercise)
         on_built(exercise)

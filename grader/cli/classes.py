@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE
+from grader.cli.groups import COURSE, ISOLATION, Suggesting
 
 
 @click.command()
@@ -43,4 +43,64 @@ def similar(
     sys.exit(run_similar(results, course, files, most, as_json=as_json, html=html))
 
 
-COMMANDS = (similar,)
+@click.group("gradescope", cls=Suggesting)
+def gradescope_group() -> None:
+    """Grade on Gradescope (for instructors).
+
+    \b
+    Example:
+      grade gradescope build autograder.zip
+    """
+
+
+@gradescope_group.command("build")
+@click.argument("into", type=click.Path(path_type=Path), metavar="ZIP")
+@COURSE
+@click.option(
+    "--visibility",
+    type=click.Choice(["visible", "after_due_date", "after_published", "hidden"]),
+    default="visible",
+    show_default=True,
+    help="When students see their tests and points.",
+)
+@ISOLATION
+@click.option(
+    "--torch-index",
+    default="",
+    metavar="URL",
+    help="Where pip finds torch for CPUs: PyTorch's page «Get started» names it.",
+)
+def gradescope_build(
+    into: Path, course: Path | None, visibility: str, isolation: str | None, torch_index: str
+) -> None:
+    """Make the zip that Gradescope builds an autograder from.
+
+    It has grader, the course without solutions, and the hidden cases.
+
+    \b
+    Example:
+      grade gradescope build autograder.zip
+    """
+    from grader.cli.gradescope import run_build
+
+    click.echo(run_build(into, course, visibility, isolation, torch_index))
+
+
+@gradescope_group.command("run")
+@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def gradescope_run(root: Path) -> None:
+    """Grade the submission below ROOT as an autograder does (the zip runs this).
+
+    ROOT has the zip's content in source/ and the submission in submission/, and gets
+    results/results.json.
+
+    \b
+    Example:
+      grade gradescope run /autograder
+    """
+    from grader.cli.gradescope import run_submission
+
+    sys.exit(run_submission(root))
+
+
+COMMANDS = (similar, gradescope_group)

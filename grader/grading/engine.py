@@ -107,5 +107,6 @@ def open_engine(
     public = Engine(folder, load_keys(folder, ids, PUBLIC, on_built=on_built), standins, warm)
     if not hidden:
         return public
-    keys = load_keys(folder, ids, HIDDEN, secret=hidden_secret(folder), on_built=on_built)
+    secret = b"" if folder.shipped else hidden_secret(folder)  # a bundle has a key, or none
+    keys = load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_built)
     return replace(public, keys=keys, public=public)

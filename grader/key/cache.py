@@ -57,8 +57,8 @@ def load_keys(
 
     `on_built` hears of each target whose key is being built, and of each exercise's that is.
     """
-    if folder.shipped and split == PUBLIC:
-        return _shipped_keys(folder, exercises)
+    if folder.shipped and (split == PUBLIC or _ships(folder, split)):
+        return _shipped_keys(folder, exercises, split)
     digest = content_digest(folder, split, secret)
     place = cache_folder() / digest[:32]
     notes: list[str] = []
@@ -104,8 +104,13 @@ def _built_keys(
             return build(orders(Path(temporary)))
 
 
-def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
-    """Return the keys that came with a student's course, whatever torch is installed.
+def _ships(folder: CourseFolder, split: str) -> bool:
+    """Whether a course that was made from a bundle has the key of a split."""
+    return any(f".{split}." in name for name in read_bundle_manifest(folder).files)
+
+
+def _shipped_keys(folder: CourseFolder, exercises: Sequence[str], split: str) -> Keys:
+    """Return the keys that came with a course, whatever torch is installed.
 
     Raises CourseError where a file is missing, was changed, or is another version's.
     """
@@ -113,7 +118,7 @@ def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
     check_parts(folder, manifest, exercises)
     place = folder.root / KEY_FOLDER
     try:
-        keys = {exercise: read_key(place, exercise, PUBLIC) for exercise in exercises}
+        keys = {exercise: read_key(place, exercise, split) for exercise in exercises}
     except (DamagedKey, OSError) as damage:
         raise CourseError(
             f"the answer key cannot be read ({damage}); {renewal(folder.root)}"
@@ -122,7 +127,7 @@ def _shipped_keys(folder: CourseFolder, exercises: Sequence[str]) -> Keys:
     @cache
     def pairs(exercise: str) -> Mapping[str, Suspects]:
         try:
-            return read_pairs(place, exercise, PUBLIC)
+            return read_pairs(place, exercise, split)
         except (OSError, DamagedKey):
             return {}  # a diagnosis is lost, the score is not
 
