@@ -39,6 +39,7 @@ _MOODLE_HIDDEN = "Participant"
 _CANVAS = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<file>.+)", re.S)
 _CANVAS_HIDDEN = re.compile(r"(?P<late>LATE_)?anon_(?P<id>[A-Za-z0-9]+)_\d+_(?P<file>.+)", re.S)
 _GRADESCOPE = re.compile(r"submission_\d+")
+_NAME = 60  # characters of a person's that go into the name of a file
 _CLONES = "-submissions"  # ends the name of the folder that gh classroom clones into
 
 
@@ -103,6 +104,35 @@ def is_one_of_a_download(path: Path) -> bool:
     return bool(_GRADESCOPE.fullmatch(path.name)) and (path.parent / METADATA).is_file()
 
 
+def feedback_name(identity: Identity, file: str) -> str:
+    """Return what a file that goes back is called for its platform to know whose it is.
+
+    "" where its name does not tell: the group of a download of Moodle's without numbers, say.
+    Canvas reads a person and the file that was handed in out of a name (its
+    `infer_comment_context_from_filename`), Moodle the participant (`assignfeedback_file`'s
+    `is_valid_filename_for_import`), out of the folder's name where its download has folders.
+    Both count the parts between underscores, so a person's own name has none.
+    """
+    called = identity.name
+    if identity.platform is Platform.CANVAS:
+        if hidden := _CANVAS_HIDDEN.fullmatch(called):
+            return f"{called[: hidden.start('file')]}{file}"
+        found = _CANVAS.fullmatch(called)
+        return f"{_tame(called, found)}{file}" if found else ""
+    found = _MOODLE.fullmatch(called)
+    if identity.platform is not Platform.MOODLE or not found or not found["id"]:
+        return ""
+    return f"{_tame(called, found)}{'' if found['file'] else '/'}{file}"
+
+
+def _tame(called: str, found: re.Match[str]) -> str:
+    """Return a name of a platform's up to the file's, with nothing in the person's that acts."""
+    odd = '_/\\:*?"<>|'
+    name = "".join(c if c.isprintable() and c not in odd else "-" for c in found["name"])
+    plain = name.lstrip(".~ ")[:_NAME].rstrip(". ") or "student"
+    return f"{plain}{called[found.end('name') : found.start('file')]}"
+
+
 def _plain(student: str, part: Part, *, several: bool = False) -> Owned:
     return Owned(student, part, Identity((Person(storable(student)),)), several)
 
@@ -129,6 +159,7 @@ def _of_canvas(path: Path, course: Course) -> Owned | None:
     identity = Identity(
         (Person(name, found["id"]),),
         Platform.CANVAS,
+        called,
         attempt=_attempt(found["file"], course),
         late=bool(found["late"]),
     )

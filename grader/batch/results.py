@@ -5,9 +5,7 @@ file; a file without its row is written again.
 """
 
 import contextlib
-import hashlib
 import json
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass
@@ -15,12 +13,16 @@ from pathlib import Path
 
 import filelock
 
+from grader.batch import history, shown
+from grader.batch.history import Graded, keep_attempts, mistake_of
 from grader.batch.register import SCHEMA, ClassList, Renamed, enter, refuse_other_folder, renamed
-from grader.batch.unit import GradedSubmission
+from grader.batch.shown import keep_shown
+from grader.batch.unit import GradedSubmission, text_digest
 from grader.errors import InternalError, UsageError
 from grader.files import replace_file
 from grader.grading.engine import ENGINE
-from grader.records.results import Diagnosis, Status, result_to_json
+from grader.records.results import Diagnosis, Status, diagnosis_from_json, result_to_json
+from grader.records.text import file_stem
 
 DATABASE = "results.sqlite"
 STUDENTS = "students"
@@ -29,7 +31,8 @@ _RESULT = """exercise TEXT NOT NULL,
     digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
     absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
     PRIMARY KEY (student, exercise)"""  # of a result, and of the one before the last run
-_SCHEMA = f"""{SCHEMA}
+_OF_STUDENTS = ("results", "before", "shown", "attempts")  # tables by a student's name
+_SCHEMA = f"""{SCHEMA}{history.SCHEMA}{shown.SCHEMA}
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS students (
     student TEXT PRIMARY KEY, file TEXT NOT NULL UNIQUE, notes TEXT NOT NULL
@@ -79,10 +82,7 @@ class StoredResult:
         document = json.loads(text)
         failed = [c for c in document["checks"] if c["status"] != Status.PASSED]
         return StoredResult(
-            tuple(
-                Diagnosis(d["target"], tuple(d["bugs"]), d["step"], d["hint"], d["evidence"])
-                for d in document["diagnoses"]
-            ),
+            tuple(diagnosis_from_json(one) for one in document["diagnoses"]),
             tuple(check["message"] for check in failed if check["message"]),
         )
 
@@ -130,7 +130,7 @@ class Results:
             for student, exercise, digest in self._database.execute(
                 "SELECT student, exercise, digest FROM results WHERE status != 'error'"
             ):
-                if (self.folder / STUDENTS / self._file_of(student)).is_file():
+                if (self.folder / STUDENTS / f"{file_stem(student)}.json").is_file():
                     found.setdefault(student, {})[exercise] = digest
         return found
 
@@ -140,7 +140,7 @@ class Results:
             rows = self._rows_before(graded.student) | {
                 exercise: _row(graded, exercise, key) for exercise in graded.results
             }
-            file = self._file_of(graded.student)
+            file = f"{file_stem(graded.student)}.json"
             document = {
                 "format_version": RESULTS_VERSION,
                 "student": graded.student,
@@ -168,6 +168,8 @@ class Results:
                     "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [astuple(rows[exercise]) for exercise in sorted(graded.results)],
                 )
+                keep_shown(self._database, graded.student, graded.shown)
+                keep_attempts(self._database, graded.student, graded.time, _attempts(graded))
 
     def finish(self) -> None:
         """Tell that a run is complete: the next one compares with what is here now."""
@@ -183,15 +185,15 @@ class Results:
 
     def _rename(self, one: Renamed) -> None:
         """Give results the name that their student has now."""
-        old, new = (self.folder / STUDENTS / self._file_of(s) for s in (one.before, one.now))
+        old, new = (self.folder / STUDENTS / f"{file_stem(s)}.json" for s in (one.before, one.now))
         if old.is_file():
             document = {**json.loads(old.read_text("utf-8")), "student": one.now}
             replace_file(new, (json.dumps(document, ensure_ascii=False) + "\n").encode())
         with self._database:
             values = (one.now, one.before)
-            for table in ("results", "before"):
+            for table in _OF_STUDENTS:
                 self._database.execute(
-                    f"UPDATE {table} SET student = ? WHERE student = ?",  # noqa: S608 - ours
+                    f"UPDATE {table} SET student = ? WHERE student = ?",  # noqa: S608 - our own
                     values,
                 )
             self._database.execute(
@@ -208,14 +210,6 @@ class Results:
         """Return what is stored of a student, by exercise."""
         found = self._database.execute("SELECT * FROM results WHERE student = ?", (student,))
         return {row.exercise: row for row in (_Row(*values) for values in found)}
-
-    def _file_of(self, student: str) -> str:
-        """Return the name of a student's file: plain, and different for different students."""
-        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", student).strip("._") or "student"
-        if plain == student == student.lower() and len(plain) <= 80:
-            return f"{plain}.json"
-        # no plain name has a tilde, so no student's plain name is another's file
-        return f"{plain[:80]}~{hashlib.sha256(student.encode()).hexdigest()[:16]}.json"
 
     def _check(self) -> None:
         _bring_up_to_date(self._database)
@@ -287,6 +281,21 @@ def _row(graded: GradedSubmission, exercise: str, key: str) -> _Row:
         json.dumps(result_to_json(result), ensure_ascii=False),
         key,
     )
+
+
+def _attempts(graded: GradedSubmission) -> list[Graded]:
+    """Return what was graded of what was handed in."""
+    return [
+        Graded(
+            exercise,
+            text_digest(graded.digests[exercise]),
+            result.score,
+            result.max_score,
+            [mistake for d in result.diagnoses if (mistake := mistake_of(d))],
+        )
+        for exercise, result in graded.results.items()
+        if exercise not in graded.absent
+    ]
 
 
 @contextlib.contextmanager

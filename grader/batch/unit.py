@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
+from grader.batch.shown import Shown, shown_of
 from grader.course.models import Course, Exercise
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
@@ -34,6 +35,8 @@ class GradedSubmission:
     remarks: Mapping[str, tuple[str, ...]]  # by exercise, what a person should look at
     absent: frozenset[str]  # exercises for which nothing was handed in
     digests: Mapping[str, str]  # by exercise, of all that its result depends on
+    shown: Mapping[str, Shown] = field(default_factory=dict)  # by exercise, for the student's page
+    time: str = ""  # when it was handed in, as a platform tells
 
 
 def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
@@ -45,14 +48,19 @@ def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
         for e in unit.exercises
     }
     new = [course.exercise(e) for e in unit.exercises if unit.known.get(e) != digests[e]]
-    runs = engine.runs(new, handed.submission, quick=True)
+    runs = list(engine.runs(new, handed.submission, quick=True))
     results = {run.result.exercise: run.result for run in runs}
     remarks = {
         e: _remarks(course, handed, handed.submission.source(course.exercise(e)), result)
         for e, result in results.items()
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
-    return GradedSubmission(unit.entry.student, handed.notes, results, remarks, absent, digests)
+    # after all of them: no exercise's time goes into another one's pictures
+    shown = {
+        run.result.exercise: shown_of(course.exercise(run.result.exercise), run) for run in runs
+    }
+    student, time = unit.entry.student, unit.entry.known.time
+    return GradedSubmission(student, handed.notes, results, remarks, absent, digests, shown, time)
 
 
 def _remarks(

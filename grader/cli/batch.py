@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from grader.batch.insight import read_insight
 from grader.batch.roster import read_roster
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.summary import summarise
@@ -19,7 +20,12 @@ from grader.execute.isolation import Level
 from grader.handin.choose import chosen_exercises
 from grader.handin.pick import SUFFIXES
 from grader.records.text import printable
-from grader.report.batch import render_students, render_summary, summary_to_json
+from grader.report.batch import (
+    insight_to_json,
+    render_students,
+    render_summary,
+    summary_to_json,
+)
 
 
 @dataclass(frozen=True)
@@ -94,16 +100,25 @@ def _tell(batch: Batch, results: Path) -> None:
     click.echo(printable(batch.summary.origin), err=True)
 
 
-def run_report(results: Path, course: Path | None, *, students: bool, as_json: bool) -> int:
-    """Print the table of a results folder."""
+def run_report(
+    results: Path, course: Path | None, *, students: bool, as_json: bool, html: Path | None
+) -> int:
+    """Print the table of a results folder, or write its pages."""
     folder = load_course(find_course(course))
     summary = summarise(results, folder.course)
-    if as_json:
-        click.echo(json.dumps(summary_to_json(summary), indent=2, ensure_ascii=False))
-    else:
-        render = render_students if students else render_summary
-        click.echo(render(summary, width=table_width()))
-        click.echo(printable(summary.origin), err=True)
+    if as_json or html is not None:
+        insight = read_insight(results, folder, summary)
+        if html is not None:
+            from grader.cli.feedback import write_feedback  # Jinja2 takes long to load
+
+            write_feedback(results, folder, summary, insight, html, quiet=as_json)
+        if as_json:
+            plain = {**summary_to_json(summary), **insight_to_json(insight)}
+            click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return 0
+    render = render_students if students else render_summary
+    click.echo(render(summary, width=table_width()))
+    click.echo(printable(summary.origin), err=True)
     return 0
 
 

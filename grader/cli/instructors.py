@@ -116,18 +116,26 @@ def batch(
 @click.argument("results", type=click.Path(path_type=Path))
 @COURSE
 @click.option("--students", is_flag=True, help="A line a student, in place of the class.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a page for the class, one for each student, and zips for Moodle and Canvas.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def report(results: Path, course: Path | None, students: bool, as_json: bool) -> None:
+def report(
+    results: Path, course: Path | None, students: bool, html: Path | None, as_json: bool
+) -> None:
     """Show what the results of a class come to.
 
     \b
     Examples:
-      grade report results
       grade report results --students
+      grade report results --html pages
     """
     from grader.cli.batch import run_report
 
-    sys.exit(run_report(results, course, students=students, as_json=as_json))
+    sys.exit(run_report(results, course, students=students, as_json=as_json, html=html))
 
 
 @click.command()

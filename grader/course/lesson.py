@@ -35,3 +35,8 @@ def read_lesson(stub: str) -> list[Passage]:
 def find_passage(lesson: Sequence[Passage], begins: str) -> Passage | None:
     """Return the passage that begins with some words, None where none does or none are given."""
     return next((p for p in lesson if begins and p.text.startswith(begins)), None)
+
+
+def find_section(lesson: Sequence[Passage], target: str) -> Passage | None:
+    """Return the first passage of the section that is headed by a target's signature."""
+    return next((p for p in lesson if f"{target}(" in p.section), None)

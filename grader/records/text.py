@@ -1,7 +1,10 @@
 """Text that is safe to show, sentences with their stops, and shapes as a student writes them."""
 
+import hashlib
+import re
 from collections.abc import Sequence
 
+_STEM = 80  # characters
 _STOPS = (".", "?", "!", "…")
 
 
@@ -19,6 +22,15 @@ def clean(text: str, limit: int) -> str:
 def storable(name: str) -> str:
     """Return a file's name as text that can be written down; not every one is UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def file_stem(name: str) -> str:
+    """Return the name of a file for somebody: plain, and different for different names."""
+    plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name).strip("._") or "student"
+    if plain == name == name.lower() and len(plain) <= _STEM:
+        return plain
+    # no plain name has a tilde, so nobody's plain name is another's file
+    return f"{plain[:_STEM]}~{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 def ended(sentence: str) -> str:

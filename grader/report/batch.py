@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from grader.batch.insight import Insight
 from grader.batch.scored import ExerciseScore
 from grader.batch.summary import ExerciseSummary, StudentSummary, Summary
 from grader.records.text import clean, counted
@@ -97,6 +98,11 @@ def _number(score: float) -> str:
 def summary_to_json(summary: Summary) -> dict[str, object]:
     """Return plain data with stable field names."""
     return {"format_version": 2, **asdict(summary)}
+
+
+def insight_to_json(insight: Insight) -> dict[str, object]:
+    """Return plain data with stable field names, beside those of the summary."""
+    return asdict(insight)
 
 
 def _scores(e: ExerciseSummary) -> tuple[str, ...]:

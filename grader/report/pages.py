@@ -5,11 +5,12 @@ No text counts as markup because somebody says so: no template has the filter `s
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
-from grader.records.text import ended, shown_shape
-from grader.report.pictures import flow, heat_maps
+from grader.records.text import clean, counted, ended, file_stem, shown_shape
+from grader.report.charts import attempts, histogram
+from grader.report.pictures import HeatMap, flow, heat_maps
 from grader.report.words import (
     MARKS,
     number,
@@ -22,7 +23,9 @@ from grader.report.words import (
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
+_NAME, _SAID = 60, 300  # characters of a person's name and of a remark that are shown
 _QUOTED = re.compile("`([^`]+)`")
 
 
@@ -38,6 +41,18 @@ def pieces(sentence: str) -> list[Piece]:
     """Return a sentence as what stands in backticks and what does not, in order."""
     parts = _QUOTED.split(sentence)  # every other one stood in backticks
     return [Piece(text, quoted=bool(i % 2)) for i, text in enumerate(parts) if text]
+
+
+@lru_cache(maxsize=1024)  # what is expected stands on the page of each student
+def _svg(picture: HeatMap) -> "Markup":
+    """Return a heat map as its template draws it."""
+    module: Any = _environment().get_template("pictures.html.j2").module
+    return module.heat_map(picture)  # type: ignore[no-any-return]
+
+
+def _px(length: float) -> str:
+    """Return a length in pixels, to a tenth."""
+    return f"{round(length, 1):g}"
 
 
 def render(template: str, **values: object) -> str:
@@ -59,16 +74,24 @@ def _environment() -> "Environment":
     )
     environment.globals["marks"] = MARKS
     environment.filters |= {
+        "attempts": attempts,
+        "counted": counted,
         "ended": ended,
+        "file_stem": file_stem,
         "flow": flow,
         "heat_maps": heat_maps,
+        "histogram": histogram,
+        "name": partial(clean, limit=_NAME),
         "number": number,
         "paragraphs": paragraphs,
         "pieces": pieces,
+        "px": _px,
+        "said": partial(clean, limit=_SAID),
         "shape": shown_shape,
         "shown_case": shown_case,
         "shown_sizes": shown_sizes,
         "shown_values": shown_values,
         "sole_reason": sole_reason,
+        "svg": _svg,
     }
     return environment

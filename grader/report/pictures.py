@@ -2,6 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
 
 from grader.grading.exhibits import Drawing, Panel
 from grader.records.calls import Array
@@ -10,16 +14,15 @@ _CELL = 16  # pixels, as all lengths here
 _BOX, _GAP, _HIGH = 128, 26, 34  # a box's width, the way between two rows, a box's height
 _CHARACTERS = 17  # of a name that fit into a box
 _LOW, _MID, _TOP = (33, 102, 172), (247, 247, 247), (178, 24, 43)  # blue, white, red
+_SHADES = 128  # on either side: more than are told apart
 _MARKS = {"right": "✓ ", "wrong": "✗ "}
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One number of a tensor as a square."""
+class Cell(NamedTuple):
+    """One number of a tensor as a square; a page has thousands."""
 
-    x: int
-    y: int
-    size: int
+    x: int  # the column
+    y: int  # the row
     colour: str
     title: str  # the place and the number
 
@@ -31,9 +34,30 @@ class HeatMap:
     side: str  # expected or yours
     label: str
     shape: tuple[int, ...]  # of the whole tensor, of which this may be a part
-    width: int
-    height: int
-    cells: tuple[Cell, ...]
+    rows: int
+    columns: int
+    data: bytes  # the numbers, as float64: two maps that are equal are drawn once
+    scale: float  # the value of the full colour
+
+    @property
+    def width(self) -> int:
+        """Return the width in pixels."""
+        return self.columns * _CELL
+
+    @property
+    def height(self) -> int:
+        """Return the height in pixels."""
+        return self.rows * _CELL
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The squares, row by row."""
+        values = np.frombuffer(self.data).reshape(self.rows, self.columns).tolist()
+        return tuple(
+            Cell(j, i, colour(value, self.scale), f"[{i}, {j}] {value:.4g}")
+            for i, row in enumerate(values)
+            for j, value in enumerate(row)
+        )
 
 
 @dataclass(frozen=True)
@@ -82,12 +106,8 @@ def _heat_map(
     title: str, side: str, values: Array, shape: tuple[int, ...], scale: float
 ) -> HeatMap:
     rows, columns = values.shape
-    cells = tuple(
-        Cell(j * _CELL, i * _CELL, _CELL, colour(value, scale), f"[{i}, {j}] {value:.4g}")
-        for i, row in enumerate(values.tolist())
-        for j, value in enumerate(row)
-    )
-    return HeatMap(side, f"{title}, {side}", shape, columns * _CELL, rows * _CELL, cells)
+    data = np.asarray(values, dtype=np.float64).tobytes()
+    return HeatMap(side, f"{title}, {side}", shape, rows, columns, data, scale)
 
 
 def colour(value: float, scale: float) -> str:
@@ -95,9 +115,14 @@ def colour(value: float, scale: float) -> str:
     if not math.isfinite(value):
         return "#000000"
     share = max(-1.0, min(1.0, value / scale)) if scale else 0.0
-    end = _TOP if share > 0 else _LOW
-    mixed = (round(m + (e - m) * abs(share)) for m, e in zip(_MID, end, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
+    return _mixed(round(share * _SHADES))
+
+
+@cache
+def _mixed(shade: int) -> str:
+    end = _TOP if shade > 0 else _LOW
+    parts = (m + (e - m) * abs(shade) / _SHADES for m, e in zip(_MID, end, strict=True))
+    return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 
 def _scale(expected: Array) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.lesson import Passage, find_passage
+from grader.course.lesson import Passage, find_passage, find_section
 from grader.course.models import Exercise, Target
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
@@ -62,7 +62,7 @@ def _of_bug(
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
         _ladder(*bug.hints),
-        find_passage(lesson, bug.lesson) or _section(target, lesson),
+        find_passage(lesson, bug.lesson) or find_section(lesson, target.name),
     )
 
 
@@ -72,7 +72,7 @@ def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) ->
         f"Print `{step}` for the smallest case, and work the same numbers out by hand.",
         _SHAPES,
     )
-    passage = _section(target, lesson)
+    passage = find_section(lesson, target.name)
     return Advice(
         target.name, f"step {step}", diagnosis.sentence, _ladder(diagnosis.hint, *further), passage
     )
@@ -85,7 +85,9 @@ def _of_deviations(
     first = "Read the docstring again, argument by argument: which of them does your code use?"
     steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
     hints = (first, *(_sentence(step) for step in steps))
-    return Advice(target.name, "deviations", found.sentence, hints, _section(target, lesson))
+    return Advice(
+        target.name, "deviations", found.sentence, hints, find_section(lesson, target.name)
+    )
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
@@ -96,11 +98,9 @@ def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Adv
         hints.append(f"Go step by step: {', then '.join(levels)}.")
     if shapes := _step_shapes(target, key):
         hints.append(shapes)
-    return Advice(target.name, "not written yet", "", tuple(hints), _section(target, lesson))
-
-
-def _section(target: Target, lesson: Sequence[Passage]) -> Passage | None:
-    return next((p for p in lesson if f"{target.name}(" in p.section), None)
+    return Advice(
+        target.name, "not written yet", "", tuple(hints), find_section(lesson, target.name)
+    )
 
 
 def _step_shapes(target: Target, key: AnswerKey) -> str:
@@ -118,7 +118,7 @@ def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> 
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
         _ladder(_sentence(check.next_step) if check.next_step else "", ran),
-        find_passage(lesson, check.trap) or _section(target, lesson),
+        find_passage(lesson, check.trap) or find_section(lesson, target.name),
     )
 
 

@@ -24,7 +24,9 @@ from support import ROOT, TESTS, RunGrade, as_anybody, edited
 
 from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.read import read_entry
+from grader.batch.results import reading
 from grader.batch.run import Batch, BatchRequest, run_batch
+from grader.batch.shown import Shown
 from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
@@ -340,6 +342,24 @@ def test_batch_keeps_scores_and_a_summary(
     told, public = (_expected(documents(tmp_path / name)["bob"]) for name in ("results", "public"))
     assert told
     assert told.items() <= public.items()  # no expected value of a hidden case is told
+
+
+def test_pictures_of_a_hidden_result_are_those_of_the_public_cases(
+    three: Path, tmp_path: Path, statistics: CourseFolder
+) -> None:
+    batch(statistics, three, tmp_path / "hidden")
+    batch(statistics, three, tmp_path / "public", hidden=False)
+    hidden, public = (_pictures(tmp_path / name) for name in ("hidden", "public"))
+    assert hidden == public
+    assert {student for student, drawn in hidden.items() if drawn} == {"bob"}
+
+
+def _pictures(results: Path) -> dict[str, list[str]]:
+    """Return what is drawn of each student's first exercise."""
+    asked = "SELECT student, page FROM shown WHERE exercise = 'exercise1'"
+    with reading(results) as database:
+        shown = {student: Shown.parse(page) for student, page in database.execute(asked)}
+    return {s: [repr((e.case, e.panels, e.drawing)) for e in o.exhibits] for s, o in shown.items()}
 
 
 def _expected(document: dict[str, Any]) -> dict[str, str]:
