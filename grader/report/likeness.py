@@ -50,6 +50,7 @@ def render_likeness(found: AlikeClass, *, width: int) -> str:
 
 
 def _unread(found: AlikeClass) -> Iterator[str]:
+    """Yield a sentence where there are files that could not be compared."""
     if found.unread:
         names = listed([clean(name, 60) for name in found.unread])
         yield f"Not compared, or only in part ({len(found.unread)}): {names}"
@@ -78,7 +79,13 @@ def likeness_to_json(found: AlikeClass) -> dict[str, object]:
 def render_likeness_page(found: AlikeClass) -> str:
     """Return one self-contained page: each pair, side by side."""
     shown = [_shown(found, pair) for pair in found.pairs]
-    return render("likeness.html.j2", found=found, pairs=shown, accuses_nobody=ACCUSES_NOBODY)
+    return render(
+        "likeness.html.j2",
+        found=found,
+        pairs=shown,
+        unread=list(_unread(found)),
+        accuses_nobody=ACCUSES_NOBODY,
+    )
 
 
 def _shown(found: AlikeClass, pair: Pair) -> ShownPair:

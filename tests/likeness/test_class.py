@@ -106,6 +106,7 @@ HOSTILE: dict[str, str | bytes] = {
     "comment": "# nothing\n",
     "terminal": "x = '\x1b[2J\x07'\n\x0c",
     "surrogate": "x = '\\ud800'\n",
+    "\u202e<b>name": "def f(:",
 }
 
 
@@ -121,6 +122,8 @@ def test_no_source_stops_it(tmp_path: Path, folder: CourseFolder) -> None:
     )
     assert not any(name.startswith(("empty", "comment")) for name in found.unread)
     assert len(page) < 2_000_000
+    assert "\u202e" not in page
+    assert "<b>" not in page
     shown = click.unstyle(render_likeness(found, width=100))
     assert "\x1b" not in shown
 
