@@ -373,3 +373,55 @@ def test_page_of_a_small_class_has_no_discrimination_but_says_so(marked: Path) -
     page = (marked / "index.html").read_text("utf-8")
     assert "These are too few submissions for discrimination: it takes 30." in page
     assert not re.search(r">\s*-?nan\b", page)
+
+
+# --- what people decided -------------------------------------------------------------------------
+
+
+def adjusted(place: Path, folder: CourseFolder, entries: list[Entry], *decisions: str) -> Path:
+    """Write the pages of a class of which something was decided."""
+    roster = [Person("Ada Byron", group="Pair"), Person("Bob Brown", group="Pair")]
+    results = open_results(place / "results", folder.course.title, entries, roster)
+    for one in entries:
+        keep(results, one.student, result("x", score=1.0), "x")
+    results.close()
+    lines = "\n".join(f"  - {{{one}, by: M. Curie, why: secret reason}}" for one in decisions)
+    (place / "results" / "adjustments.yml").write_text(f"adjustments:\n{lines}\n", "utf-8")
+    return write(place / "results", place / "pages")
+
+
+def test_decision_stands_on_the_page_of_whom_it_is_for_alone(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    entries = [moodle("Ada Byron", "1"), moodle("Bob Brown", "2")]
+    decided = "student: Ada Byron, exercise: exercise1, points: 1.5, comment: See page 12."
+    into = adjusted(tmp_path, folder, entries, decided)
+    ada, bob = (page for _, page in sorted(pages(into).items()))
+    for text in ("counts 2.5 of 4 points", "Changed by hand: +1.5 points.", "See page 12."):
+        assert text in ada
+        assert text not in bob
+    assert "secret reason" not in ada
+    assert "1 / 4 points" in bob
+
+
+def test_what_was_decided_for_one_of_a_group_is_not_told_to_the_other(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    decided = "student: Ada Byron, exercise: exercise1, points: 1.5, comment: See page 12."
+    into = adjusted(tmp_path, folder, [moodle("Pair", "7")], decided)
+    (both,) = zipped(into, "moodle").values()
+    assert "See page 12." not in both
+    assert "by hand" not in both
+    assert "1 / 4 points" in both
+
+
+def test_what_was_decided_for_all_of_a_group_is_told_to_it(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    each = "exercise: exercise1, points: 1.5, comment: See page 12."
+    decisions = [f"student: {name}, {each}" for name in ("Ada Byron", "Bob Brown")]
+    (both,) = zipped(
+        adjusted(tmp_path, folder, [moodle("Pair", "7")], *decisions), "moodle"
+    ).values()
+    assert "counts 2.5 of 4 points" in both
+    assert "See page 12." in both

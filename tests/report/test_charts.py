@@ -1,12 +1,17 @@
 """The charts of a class: bars that stand in their frame, whatever the class."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from drawn import colours, screenshot
 
 from grader.batch.history import Attempt
-from grader.batch.spread import spread_of, time_line
+from grader.batch.insight import Insight
+from grader.batch.spread import TimeLine, spread_of, time_line
+from grader.batch.summary import Summary
 from grader.report.charts import Chart, attempts, histogram
+from grader.report.feedback import render_class
 
 
 def _stands_in_its_frame(chart: Chart) -> None:
@@ -43,3 +48,14 @@ def test_time_line_stands_in_its_frame(days: int) -> None:
     assert len(chart.below) <= 10
     heights = [float(point.split(",")[1]) for point in chart.points.split()]
     assert heights == [pytest.approx((chart.top + chart.bottom) / 2)] * len(heights)  # half of all
+
+
+def test_browser_draws_the_bars_and_the_lines(browser: str, tmp_path: Path) -> None:
+    """On a page of nothing else: the colours of bars, mean and median are there."""
+    spread = spread_of("", [1.0, 2.0, 6.0, 7.0], 7.0)
+    assert spread is not None
+    insight = Insight((spread,), (), (), TimeLine(""), ())
+    summary = Summary("Course", "", "hidden", "", (), 4, (), (), (), ())
+    (tmp_path / "page.html").write_text(render_class(summary, insight), encoding="utf-8")
+    seen = colours(screenshot(browser, tmp_path, "page.html", "1000,600"))
+    assert {(74, 120, 181), (193, 18, 31), (138, 97, 0)} <= seen
