@@ -15,7 +15,7 @@ from grader.batch.results import reading
 from grader.batch.summary import Summary
 from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder
-from grader.errors import writing
+from grader.errors import UsageError, writing
 from grader.records.people import Platform
 from grader.records.text import clean, counted, file_stem, listed
 from grader.report.feedback import render_class, render_student
@@ -35,6 +35,8 @@ def write_feedback(
     quiet: bool,
 ) -> None:
     """Write a class's pages and zips, and say what was written; raises GraderError."""
+    if into.resolve() == results.resolve():
+        raise UsageError(f"{into} holds the results themselves: name another folder for the pages")
     progress = ProgressBar(rate_of="students")
     with writing(into), reading(results) as database:
         reader = FeedbackReader(database, results, course)

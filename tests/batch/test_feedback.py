@@ -18,6 +18,7 @@ from grader.batch.shown import Shown, shown_of
 from grader.batch.summary import summarise
 from grader.cli.batch import run_report
 from grader.course.load import CourseFolder
+from grader.errors import UsageError
 from grader.grading.exercise import Run
 from grader.records.people import Identity, Person, Platform
 from grader.records.results import Status, result_from_json, result_to_json
@@ -373,6 +374,14 @@ def test_page_of_a_small_class_has_no_discrimination_but_says_so(marked: Path) -
     page = (marked / "index.html").read_text("utf-8")
     assert "These are too few submissions for discrimination: it takes 30." in page
     assert not re.search(r">\s*-?nan\b", page)
+
+
+def test_pages_do_not_come_among_the_results(tmp_path: Path, folder: CourseFolder) -> None:
+    results = open_results(tmp_path, folder.course.title, [moodle("Ada", "1")])
+    keep(results, "Ada_1", result("x"), "x")
+    results.close()
+    with pytest.raises(UsageError, match="holds the results themselves"):
+        write(tmp_path, tmp_path)
 
 
 # --- what people decided -------------------------------------------------------------------------
