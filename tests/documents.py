@@ -12,7 +12,12 @@ from typing import NamedTuple
 from support import ROOT
 
 _BLOCK = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<shown>.*?)^```$", re.M | re.S)
-_FILE = re.compile(r"<!-- file: (?P<path>.+?) -->\n```\w+\n(?P<text>.*?)^```$", re.M | re.S)
+_STEP = re.compile(
+    r"<!-- run: (?P<command>.+?) -->"
+    r"|<!-- file: (?P<path>.+?) -->\n```\w+\n(?P<text>.*?)^```$",
+    re.M | re.S,
+)
+_HEAD = re.compile(r"(?P<command>.+) \| head -n (?P<lines>\d+)")  # the one pipe that pages have
 _OWN = ("COLUMNS", "LINES", "PYTEST_ADDOPTS")  # of whoever runs the tests
 _GRADE = "import sys; sys.argv[0] = 'grade'; from grader.cli.main import main; main()"
 README = ROOT / "README.md"
@@ -27,12 +32,15 @@ class Block(NamedTuple):
     number: int  # among the document's blocks, from 0
     command: str
     shown: str
-    files: tuple[tuple[str, str], ...]  # path and text of those that the page has before it
+    before: str  # what stands in the page between this block and the one before
 
-    def write_files(self) -> None:
-        """Write the files that the command needs."""
-        for path, text in self.files:
-            (ROOT / path).write_text(text, encoding="utf-8")
+    def take_steps(self) -> None:
+        """Write the files that the page has before the block, and run what it runs unseen."""
+        for step in _STEP.finditer(self.before):
+            if step["command"]:
+                printed_by(step["command"])
+            else:
+                (ROOT / step["path"]).write_text(step["text"], encoding="utf-8")
 
     @property
     def id(self) -> str:
@@ -48,9 +56,8 @@ def output_blocks(*documents: Path) -> list[Block]:
 def _blocks_of(document: Path) -> Iterator[Block]:
     text, end = document.read_text(encoding="utf-8"), 0
     for number, found in enumerate(_BLOCK.finditer(text)):
-        files = [(file["path"], file["text"]) for file in _FILE.finditer(text[end : found.start()])]
-        end = found.end()
-        yield Block(document, number, found["command"], found["shown"], tuple(files))
+        before, end = text[end : found.start()], found.end()
+        yield Block(document, number, found["command"], found["shown"], before)
 
 
 def check_block(block: Block, printed: str, *, update: bool) -> None:
@@ -67,6 +74,9 @@ def check_block(block: Block, printed: str, *, update: bool) -> None:
 
 def printed_by(command: str, folder: Path = ROOT, python: str = sys.executable) -> str:
     """Run a document's command in a folder, on no terminal; trailing spaces go."""
+    if piped := _HEAD.fullmatch(command):
+        lines = printed_by(piped["command"], folder, python).splitlines(keepends=True)
+        return "".join(lines[: int(piped["lines"])])
     program, *arguments = shlex.split(command)
     start = {
         "grade": [python, "-c", _GRADE],

@@ -6,9 +6,10 @@ student's number keeps its zeros, and a date is what stands there.
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -97,17 +98,35 @@ class Known:
     def member(self, name: str) -> Member:
         """Return whom a name means; raises ValueError where that is nobody, or not clear."""
         wanted = folded(name)
-        found = [m for m in self.members if wanted == folded(m.label)]
-        found = found or [m for m in self.members if wanted in map(folded, _names(m))]
-        if not found:
-            row = Roster([m.person for m in self.members]).find(Person(name=name))
-            found = [] if row is None else [self.members[row]]
+        found = self._by_label.get(wanted) or self._by_name.get(wanted, [])
+        if not found and (row := self._roster.find(Person(name=name))) is not None:
+            found = [self.members[row]]
         if len(found) > 1:
             labels = listed([member.label for member in found])
             raise ValueError(f"{name!r} may be {len(found)} students: say which of {labels}")
         if not found:
             raise ValueError(f"no student {name!r} in these results")
         return found[0]
+
+    @cached_property
+    def _by_label(self) -> Mapping[str, list[Member]]:
+        return _index((member.label, member) for member in self.members)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Member]]:
+        return _index((name, member) for member in self.members for name in _names(member))
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return Roster([member.person for member in self.members])
+
+
+def _index(named: Iterable[tuple[str, Member]]) -> Mapping[str, list[Member]]:
+    found: defaultdict[str, list[Member]] = defaultdict(list)
+    for name, member in named:
+        if name and member not in found[folded(name)]:
+            found[folded(name)].append(member)
+    return found
 
 
 def _names(member: Member) -> tuple[str, ...]:

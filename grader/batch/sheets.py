@@ -15,6 +15,7 @@ from grader.batch.people import Member, Roster
 from grader.batch.roster import person_of, places_of
 from grader.batch.scored import Scores, StudentScores
 from grader.batch.tables import Table, cell, cells, find_column, read_table
+from grader.batch.worksheet import WorksheetForm, read_by_form
 from grader.errors import UsageError
 from grader.records.people import Person, Platform
 from grader.records.text import listed
@@ -118,27 +119,37 @@ def _column_of(titles: Sequence[str], section: int, scores: Scores, template: Pa
 
 def _moodle(table: Table, scores: Scores, template: Path | None) -> _Sheet:  # noqa: ARG001 - as _canvas
     """Read Moodle's grading worksheet; raises UsageError where it is none."""
-    titles = table.rows[0]
-    grade, time = find_column(titles, "Grade"), find_column(titles, _MOODLE_TIME)
-    if find_column(titles, "Identifier") < 0 or grade < 0 or time < 0:
+    form = _english(table) or read_by_form(table)
+    if form is None:
         raise UsageError(
-            f"{template} is no grading worksheet of Moodle's: download it from the assignment, "
-            "with Moodle's language set to English"
+            f"{template} is no grading worksheet of Moodle's: download it from the assignment"
         )
-    known = places_of(titles)
-    number, most = find_column(titles, "ID number"), find_column(titles, "Maximum Grade")
-    found = {n: person_of(known, row) for n, row in enumerate(table.rows) if n and len(row) > grade}
-    kept = {grade, time, most, find_column(titles, "Identifier")}
+    titles = table.rows[0]
+    known = {**form.people, **places_of(titles)}
+    number = find_column(titles, "ID number")
+    lines = [n for n, row in enumerate(table.rows) if n and len(row) > form.grade]
+    found = {n: person_of(known, table.rows[n]) for n in lines}
+    kept = {form.grade, form.time, form.most, form.identifier}
     return _Sheet(
         Platform.MOODLE,
         table,
-        grade,
-        {person.id: line for line, person in found.items() if person.id},
+        form.grade,
+        {participant: n for n in lines if (participant := form.participant(table.rows[n]))},
         {n: replace(p, id=table.rows[n][number] if number >= 0 else "") for n, p in found.items()},
-        next((table.rows[n][most] for n in found if most >= 0), ""),
-        find_column(titles, _MOODLE_COMMENT),
-        guarded=tuple(n for n in range(time) if n not in kept),
+        next((table.rows[n][form.most] for n in found if form.most >= 0), ""),
+        form.comment,
+        guarded=tuple(n for n in range(form.last_of_others) if n not in kept),
     )
+
+
+def _english(table: Table) -> WorksheetForm | None:
+    titles = table.rows[0]
+    grade, time = find_column(titles, "Grade"), find_column(titles, _MOODLE_TIME)
+    identifier = find_column(titles, "Identifier")
+    if min(grade, time, identifier) < 0:
+        return None
+    most = find_column(titles, "Maximum Grade")
+    return WorksheetForm(identifier, grade, most, time, find_column(titles, _MOODLE_COMMENT))
 
 
 def _blank_canvas(scores: Scores) -> Table:

@@ -121,7 +121,8 @@ def _exercise_to_json(one: ExerciseAudit) -> dict[str, object]:
             "killed": one.mutants.killed,
             "equivalent": one.mutants.equivalent,
         },
-        "survivors": [asdict(survivor) for survivor in one.mutants.survivors],
+        "survivors": [survivor.id for survivor in one.mutants.survivors],
+        "to_explain": [asdict(survivor) for survivor in one.mutants.survivors],
     }
 
 

@@ -235,8 +235,49 @@ def test_moodle_worksheet_of_its_own_has_numbers_where_moodle_gave_them() -> Non
     assert exported.notes == ("moodle may not know (see --template) (1): Bob",)
 
 
+GERMAN = """\
+ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,\
+"Bewertung kann geändert werden","Zuletzt geändert (Abgabe)",\
+"Zuletzt geändert (Bewertung)","Feedback als Kommentar"
+"Teilnehmer/in11","Ada Byron",a@x.org,Abgegeben,,"10,00",Ja,-,-,
+"Teilnehmer/in5","Bob",b@x.org,"=Abgegeben","2,00","10,00",Ja,-,-,
+"Teilnehmer/in6","Eve",e@x.org,Abgegeben,,"10,00",Ja,-,-,
+"""  # titles from Moodle's German language pack
+
+
+def test_moodle_worksheet_in_another_language_is_known_by_its_form(tmp_path: Path) -> None:
+    path = tmp_path / "worksheet.csv"
+    path.write_text(GERMAN, encoding="utf-8")
+    moved = scored(replace(ADA, name="Ada Lovelace"), 5.5, platform=Platform.MOODLE)
+    given = scores(moved, scored(replace(BOB, id=""), 7), possible=12.0)
+    exported = export_scores(given, Format.MOODLE, path)
+    rows = list(csv.reader(io.StringIO(exported.files[0].text)))
+    assert [row[4] for row in rows] == ["Bewertung", "5.5", "7", ""]
+    assert [row[5] for row in rows] == ["Bestwertung", "10,00", "10,00", "10,00"]
+    assert [bool(row[9]) for row in rows] == [True, True, True, False]
+    assert rows[2][3] == "'=Abgegeben"
+    assert exported.notes[0].startswith("moodle has 10,00 points for this assignment")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(("Teilnehmer/in6", "Eve"), id="line-without-number"),
+        pytest.param(
+            ('"10,00",Ja,-,-,\n"Teilnehmer/in5"', '"9,00",Ja,-,-,\n"T5"'), id="two-maxima"
+        ),
+        pytest.param(('"2,00"', "gut"), id="scale"),
+    ],
+)
+def test_worksheet_of_another_form_is_refused(change: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "worksheet.csv"
+    path.write_text(GERMAN.replace(*change), encoding="utf-8")
+    with pytest.raises(UsageError, match="no grading worksheet"):
+        export_scores(scores(scored(ADA, 1)), Format.MOODLE, path)
+
+
 def test_table_that_is_no_worksheet_is_refused(gradebook: Path) -> None:
-    with pytest.raises(UsageError, match="language set to English"):
+    with pytest.raises(UsageError, match="is no grading worksheet of Moodle's: download it"):
         export_scores(scores(), Format.MOODLE, gradebook)
 
 

@@ -19,6 +19,7 @@ from grader.version import VERSION
 
 TUTORIAL = ROOT / "docs" / "write-a-course.md"
 EXTEND = ROOT / "docs" / "extend.md"
+PLAYED = (TUTORIAL, EXTEND, ROOT / "docs" / "instructors.md")  # the last one in test_term.py
 _BUILT_FROM_TOP = {"security.md", "contributing.md", "changes.md"}  # docs/conf.py puts text there
 _LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+)")
 _CODE = re.compile(r"^```.*?^```$", re.M | re.S)
@@ -26,10 +27,10 @@ _CODE_FILE = re.compile(r"`(?P<path>[\w./-]+/[\w.-]+\.(?:py|json|yml))(?::[^`]*)
 _WHEEL = re.compile(r"grader-(?P<version>[\w.]+?)-py3-none-any\.whl")
 _ROW = re.compile(r"^\| .+ \| `(?P<level>\w+)` \| (?P<attacks>`.+`) \|$", re.M)
 
-# a block whose command is a test is checked there; pages that are played have a folder of their own
+# a block whose command is a test is checked there; pages that are played have tests of their own
 RUN_HERE = [
     block
-    for block in output_blocks(*(path for path in DOCUMENTS if path not in (TUTORIAL, EXTEND)))
+    for block in output_blocks(*(path for path in DOCUMENTS if path not in PLAYED))
     if not block.command.startswith("tests/")
 ]
 
@@ -45,11 +46,9 @@ def test_outputs_in_a_document_are_what_the_program_prints(
     keys: Keys,  # noqa: ARG001 - commands read them
 ) -> None:
     update = request.config.getoption("--update-golden")
-    for name in ("term", "class"):  # which begin with no results
-        shutil.rmtree(ROOT / "build" / name, ignore_errors=True)
+    shutil.rmtree(ROOT / "build" / "class", ignore_errors=True)  # which begins with no results
     for block in RUN_HERE:  # in order: a command may read what the one before it wrote
         if block.document == document:
-            block.write_files()
             check_block(block, printed_by(block.command), update=update)
 
 
