@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,6 +104,20 @@ def test_each_platform_gets_its_own_back(played: Path, scores: dict[int, Row]) -
         path = played / "for-gradescope" / f"submission_{student.number}" / "results.json"
         document = json.loads(path.read_text("utf-8"))
         assert document["score"] == float(scores[student.number]["total"])
+
+
+def test_feedback_has_what_counts_and_not_who_decided(played: Path) -> None:
+    pages = {path.name: path.read_text("utf-8") for path in (played / "pages/students").iterdir()}
+    assert len(pages) == len(term.STUDENTS)
+    late = [name for name, text in pages.items() if "Handed in 1 day late: 1.1 points" in text]
+    assert sorted(name.partition("~")[0] for name in late) == ["Ada_Drake", "Finn_Brown"]
+    assert not [name for name, text in pages.items() if "Curie" in text or "was ill" in text]
+
+
+@pytest.mark.parametrize(("platform", "count"), [("moodle", 13), ("canvas", 15)])
+def test_feedback_goes_back_to_each_submission(played: Path, platform: str, count: int) -> None:
+    with zipfile.ZipFile(played / "pages" / f"{platform}-feedback.zip") as archive:
+        assert len(archive.namelist()) == count
 
 
 def test_ticked_note_stays_away_and_the_mended_course_is_told(played: Path) -> None:
