@@ -1,5 +1,6 @@
 """The commands that help a student along: hint, explain, reset and pack."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -40,7 +41,10 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     told = load_progress(desk.folder).of(exercise.id).hints.get(topic, 0)
     degree = min(told + 1, len(advice.hints))
     remember_hint(desk.folder, exercise.id, topic, degree)
-    return render_hint(advice, exercise.id, degree, notebook=source.notebook, width=screen_width())
+    given = exercise.id
+    if submission is not None:
+        given += f" --submission {shlex.quote(click.format_filename(submission))}"
+    return render_hint(advice, given, degree, notebook=source.notebook, width=screen_width())
 
 
 def _unread(exercise: Exercise, source: Source) -> str:

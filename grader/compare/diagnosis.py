@@ -219,7 +219,10 @@ class _Look:
         return dict(fitting), f" ({', '.join(few)})" if few else " "
 
     def _not_contradicted(self) -> Suspects:
-        """The suspects that fail no check of a claim that the submission passed."""
+        """The suspects that fail no check of a claim that the submission passed.
+
+        Nor do they change an input that it leaves alone.
+        """
         course = self.evidence.course
         cleared = [
             place
@@ -228,7 +231,11 @@ class _Look:
             and (prop := course.property_of(result.id)) is not None
             and prop.claim
         ]
-        return self.own.only(np.asarray(~self.own.failing[:, cleared].any(axis=1)))
+        ended = [row for row in self.kept if self._gave_numbers(row)]
+        left = ~self.seen.codes[ended, Code.CHANGED]
+        contradicted = (self.own.codes[:, ended, Code.CHANGED] & left).any(axis=1)
+        contradicted |= self.own.failing[:, cleared].any(axis=1)
+        return self.own.only(np.asarray(~contradicted))
 
     # ---- bugs that no value shows ------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape
 from grader.worker.protocol import Cause
 
-_HOMES = {
+HOMES = {
     "module": "nn.ModuleList or nn.ModuleDict",
     "parameter": "nn.ParameterList or nn.ParameterDict",
 }
@@ -237,13 +237,13 @@ def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Judgement:
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the module has {present or 'no parameters'}",
-        "compare the sizes of your layers with those in the stub's docstring",
+        "look for a layer that is missing or has another size: the stub's docstring lists them",
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,
         fault=Fault.UNBOUND,
     )
-    if hiding := [found for found in answer.info.loose if found.what in _HOMES]:
+    if hiding := [found for found in answer.info.loose if found.what in HOMES]:
         return _out_of_sight(hiding[0], sought, outcome)
     if layers := _without_bias(answer):
         return _lacking_bias(layers, sought, outcome)
@@ -262,7 +262,7 @@ def _out_of_sight(hiding: LooseThing, sought: str, outcome: Judgement) -> Judgem
         message=f"`{clean(hiding.path, 80)}` holds {things} in a plain list or dict, where torch "
         f"does not see them, so no parameter fits {sought}",
         detail="",
-        next_step=f"keep them in {_HOMES[hiding.what]}",
+        next_step=f"keep them in {HOMES[hiding.what]}",
     )
 
 

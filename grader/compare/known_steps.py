@@ -4,21 +4,22 @@ What a variable of the step's name ends up with is laid beside what it holds und
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.compare.diagnosis import count_behaviours
+from grader.compare.diagnosis import LISTED, count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign_step, sign_steps, step_calls
-from grader.compare.steps import StepsFound, ended_with, orders_of
+from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.records.answers import Answer
-from grader.records.calls import Array
-from grader.records.key import KnownBug
+from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
 
 _STRICT = 1e-9  # distance of projections that are the same in float64
-_LAX = 1e-4  # and in float32
+_LAX = 1e-4  # in float32, or with another epsilon
+_APART = 1e-2  # a distance that neither explains
 
 
 def known_step(
@@ -33,71 +34,106 @@ def known_step(
     calls = step_calls(evidence.key.plan, evidence.target.name)
     if suspects is None or suspects.steps is None or any(c.id not in recorded for c in calls):
         return None
-    before: list[State] = []
-    for name, state in steps.states.items():
-        sure = bool(before) and all(one is State.RIGHT for one in before)
-        if state is not State.RIGHT:
-            held = [ended_with(recorded[call.id], name) for call in calls]
-            rows = _rows(evidence, suspects, name, held) if sure or not guessed else []
-            if rows:
-                return _word(evidence, suspects, rows, steps, name)
+    look = _Look(evidence, suspects, suspects.steps, calls)
+    for look.tolerance in (_STRICT, _LAX):
+        sure = False
+        for name, state in steps.states.items():
+            held = [held_by(recorded[call.id], name) for call in calls]
+            if state is State.RIGHT or look.is_right(name, held):
+                sure = True
+                continue
+            if (sure or not guessed) and (found := look.named(name, held, steps)):
+                return found
             if state is not State.OPEN:
-                return None
-        before.append(state)
+                break
+            sure = False
     return None
 
 
-def _rows(
-    evidence: Evidence, suspects: Suspects, name: str, held: Sequence[Array | None]
-) -> list[int]:
-    """The suspects that go wrong first at a step, and there as the submission does."""
-    names = evidence.target.step_names
-    calls = step_calls(evidence.key.plan, evidence.target.name)
-    expected = sign_steps(names, [evidence.key.steps(call.id) for call in calls])
-    level = next(level for level in evidence.target.step_levels if name in level)
-    before = [names.index(one) for one in names[: names.index(level[0])]]
-    place = names.index(name)
-    rows = []
-    for row, signed in enumerate(suspects.steps if suspects.steps is not None else ()):
-        apart = not _same(signed[:, place], expected[:, place], _STRICT)
-        intact = _same(signed[:, before], expected[:, before], _STRICT)
-        fits = all(_fits(own, wanted) for own, wanted in zip(held, signed[:, place], strict=True))
-        if apart and intact and fits:
-            rows.append(row)
-    return rows
+@dataclass
+class _Look:
+    """One look at a target's steps, beside those of its known bugs."""
 
+    evidence: Evidence
+    suspects: Suspects
+    signed: Array
+    calls: Sequence[Call]
+    tolerance: float = _STRICT
+    names: list[str] = field(init=False)
+    plain: list[int] = field(init=False)  # calls without an option
+    expected: Array = field(init=False)
 
-def _fits(held: Array | None, wanted: Array) -> bool:
-    """Whether a tensor has a step's signature, in some order of axes."""
-    if held is None or held.size != wanted[0]:
-        return False
-    tolerance = _STRICT if held.dtype == np.float64 else _LAX
-    return any(_same(sign_step(order), wanted, tolerance) for order in orders_of(held))
+    def __post_init__(self) -> None:
+        key = self.evidence.key
+        self.names = self.evidence.target.step_names
+        self.plain = [i for i, c in enumerate(self.calls) if self.evidence.case(c).group == PLAIN]
+        self.expected = sign_steps(self.names, [key.steps(call.id) for call in self.calls])
+
+    def is_right(self, name: str, held: Sequence[Sequence[Array]]) -> bool:
+        """Whether a step differs by what another epsilon makes, and by no more."""
+        place = self.names.index(name)
+        wanted = self.expected[:, place]
+        return self.tolerance == _LAX and all(
+            held[i] and self._fits(held[i][-1], wanted[i]) for i in self.plain
+        )
+
+    def named(
+        self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound
+    ) -> Diagnosis | None:
+        """Name the bug of a step by what its variable ended up with, or else got first."""
+        told = f"No known mistake explains all. Step by step: {steps.upto(name)}."
+        if rows := self._rows(name, [one[-1] if one else None for one in held]):
+            return self._word(rows, name, f"{told} Your `{name}` is")
+        if any(len(one) > 1 for one in held):
+            rows = self._rows(name, [one[0] if one else None for one in held])
+            if len({self.suspects.names[row] for row in rows}) == 1:
+                return self._word(rows, name, f"{told} At first your `{name}` is")
+        return None
+
+    def _rows(self, name: str, held: Sequence[Array | None]) -> list[int]:
+        """The suspects that go wrong first at a step, and there as the submission does.
+
+        Of several, those come back that go on so where an option is given.
+        """
+        level = next(level for level in self.evidence.target.step_levels if name in level)
+        before = [self.names.index(one) for one in self.names[: self.names.index(level[0])]]
+        place, plain = self.names.index(name), self.plain
+        wanted = self.expected[:, place]
+        if all(self._fits(held[i], wanted[i]) for i in plain):
+            return []  # it was right, and something was done to it later
+        room = _STRICT if self.tolerance == _STRICT else _APART
+        rows, further = [], []
+        for row, signed in enumerate(self.signed):
+            apart = not _same(signed[plain, place], wanted[plain], room)
+            earlier, due = signed[plain][:, before], self.expected[plain][:, before]
+            fits = [self._fits(own, due) for own, due in zip(held, signed[:, place], strict=True)]
+            if apart and _same(earlier, due, _STRICT) and all(fits[i] for i in plain):
+                rows.append(row)
+                further += [row] if all(fits) else []
+        return further or rows
+
+    def _fits(self, held: Array | None, wanted: Array) -> bool:
+        """Whether a tensor has a step's signature, in some order of axes."""
+        if held is None or held.size != wanted[0]:
+            return False
+        tolerance = self.tolerance if held.dtype == np.float64 else _LAX
+        return any(_same(sign_step(order), wanted, tolerance) for order in orders_of(held))
+
+    def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:
+        found = [self.suspects.names[row] for row in rows]
+        if count_behaviours([self.suspects], found) > LISTED:
+            return None
+        book = self.evidence.key.book
+        bugs = [book.by_key(key) for key in dict.fromkeys(key for keys in found for key in keys)]
+        ways = "; or when ".join(dict.fromkeys(bug.when for bug in bugs))
+        return Diagnosis(
+            target=self.evidence.target.name,
+            bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
+            step=name,
+            hint=bugs[0].hints[0],
+            evidence=f"{told} what comes out when {ways}.",
+        )
 
 
 def _same(one: Array, other: Array, tolerance: float) -> bool:
     return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True))
-
-
-def _word(
-    evidence: Evidence, suspects: Suspects, rows: Sequence[int], steps: StepsFound, name: str
-) -> Diagnosis | None:
-    found = [suspects.names[row] for row in rows]
-    if count_behaviours([suspects], found) > 1:
-        return None
-    bugs = _bugs(evidence, found)
-    ways = "; or ".join(dict.fromkeys(bug.when for bug in bugs))
-    return Diagnosis(
-        target=evidence.target.name,
-        bugs=tuple(bug.id for bug in bugs),
-        step=name,
-        hint=bugs[0].hints[0],
-        evidence=f"No known mistake explains all. Step by step: {steps.upto(name)}. "
-        f"Your `{name}` is what comes out when {ways}.",
-    )
-
-
-def _bugs(evidence: Evidence, found: Sequence[tuple[str, ...]]) -> list[KnownBug]:
-    book = evidence.key.book
-    named = {book.by_key(key).id: book.by_key(key) for keys in found for key in keys}
-    return list(named.values())

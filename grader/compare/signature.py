@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, Plan
-from grader.records.ids import CallId, is_main
+from grader.records.ids import BIASES, CallId, is_main
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature
 from grader.worker.names import Group, compared, of_group, tensor_name
@@ -139,9 +139,16 @@ def directions(size: int) -> Array:
 
 
 def step_calls(plan: Plan, target: str) -> list[Call]:
-    """Return the calls whose steps are kept for known bugs: the first two without an option."""
-    cases = [c.id for c in plan.numeric_cases(target) if c.main and c.group == PLAIN]
-    return [plan.call(CallId(target, case, Action.FORWARD)) for case in cases[:2]]
+    """Return the calls whose steps are kept for known bugs.
+
+    They are the first two without an option, and the first with each.
+    """
+    numeric = plan.numeric_cases(target)
+    cases = [case.id for case in numeric if case.main and case.group == PLAIN][:2]
+    for group in plan.groups(target):
+        if group not in (PLAIN, BIASES):
+            cases.append(next(case.id for case in numeric if case.group == group))
+    return [plan.call(CallId(target, case, Action.FORWARD)) for case in cases]
 
 
 def sign_steps(names: Sequence[str], made: Sequence[Mapping[str, Array]]) -> Array:

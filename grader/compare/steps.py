@@ -239,6 +239,16 @@ def ended_with(recorded: Answer, variable: str) -> Array | None:
     return next(reversed(held_by(recorded, variable)), None)
 
 
+def count_steps(expected: Mapping[str, Array], recorded: Answer) -> int:
+    """Return how many of the reference's steps came up, one in a variable of its name twice."""
+    seen = of_group(recorded.tensors, Group.SEEN)
+    made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
+    return sum(
+        occurs(values, made) + occurs(values, held_by(recorded, name)[-1:])
+        for name, values in expected.items()
+    )
+
+
 def _moved(wanted: Array, before: Sequence[Array]) -> bool:
     """Whether a step only rearranges what came before it."""
     return any(_rearranged(wanted, array) for array in before)

@@ -11,6 +11,7 @@ from grader.checks.judge import check_target, list_checks, name_causes, point_to
 from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
 from grader.compare.known_steps import known_step
+from grader.compare.known_structure import known_structure
 from grader.compare.outcomes import note_uncompared
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
@@ -27,7 +28,7 @@ from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
-from grader.records.calls import PUBLIC
+from grader.records.calls import PLAIN, PUBLIC
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.signatures import Suspects
@@ -100,7 +101,8 @@ def run_exercise(
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
     checks = name_causes(found, partial(_used_by, exercise, source))
-    return Run(_sum_up(exercise, source, checks, judged, shown), evidence, rounds)
+    told = {one.evidence.target.name: one.evidence for one in judged}
+    return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
 
 
 def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
@@ -139,6 +141,7 @@ def _used_by(exercise: Exercise, source: Source, target: str) -> list[str]:
 class _Judged:
     """What the answers of one target come to."""
 
+    evidence: Evidence  # with the layers taken as they fit best
     checks: Sequence[CheckResult]
     diagnosis: Diagnosis | None
     notes: Sequence[str]
@@ -151,10 +154,29 @@ def _judge(
 ) -> _Judged:
     results = check_target(evidence)
     found, deviations = _diagnose(evidence, results, rounds, pairs)
+    if found and not found.bugs and (other := _rearranged(evidence, results, rounds)):
+        evidence = other
+        found, deviations = _diagnose(evidence, check_target(evidence), rounds, pairs)
     results = _told_by_name(evidence, tell(evidence, deviations, results), found)
     checks = point_to_hint(results) if found and found.bugs else results
     wrong = any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
-    return _Judged(checks, found, _notes_of(evidence) + (_note_rows(evidence) if wrong else []))
+    return _Judged(
+        evidence, checks, found, _notes_of(evidence) + (_note_rows(evidence) if wrong else [])
+    )
+
+
+def _rearranged(
+    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds
+) -> Evidence | None:
+    """The evidence with layers taken as they fit best, where no name tells which is which.
+
+    None where they are taken so already, or values are right.
+    """
+    wrong = any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
+    if not wrong or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
+        return None
+    answers = rounds.arrange_by_steps(evidence.first_call)
+    return None if answers is None else replace(evidence, answers=answers)
 
 
 def _with_small_inputs(
@@ -241,7 +263,10 @@ def _diagnose(
         return replace(known, deviations=tuple(d.sentence for d in beside)), beside
     if found:
         return replace(found, deviations=told), deviations
-    if located := _locate(evidence, results, rounds):
+    located = _locate(evidence, results, rounds)
+    if not located or not located.bugs:
+        located = known_structure(evidence, aside) or located
+    if located:
         return replace(located, deviations=told), deviations
     if not deviations:
         return None, ()
@@ -265,7 +290,8 @@ def _locate(evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds) 
     calls = calls_to_record(evidence)
     recorded = rounds.record([*signed, *(call for call in calls if call not in signed)])
     guessed = _is_guessed(evidence)
-    early = find_steps(evidence, {call.id: recorded[call.id] for call in signed})
+    plain = [call for call in signed if evidence.case(call).group == PLAIN]
+    early = find_steps(evidence, {call.id: recorded[call.id] for call in plain})
     if early and (known := known_step(evidence, recorded, early, guessed=guessed)):
         return known
     found = find_steps(evidence, {call.id: recorded[call.id] for call in calls})

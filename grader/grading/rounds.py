@@ -21,6 +21,7 @@ import safetensors.numpy
 
 from grader.compare.diagnosis import known_by_values
 from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
+from grader.compare.steps import count_steps
 from grader.course.models import Course
 from grader.execute.clock import Clock, End
 from grader.execute.launch import WarmProcess
@@ -33,6 +34,7 @@ from grader.worker.names import Group, compared
 from grader.worker.protocol import Action, Earlier, Scalar
 
 _CONFIRMED = 3  # ways that are run once more, at most
+_RECORDED = 40  # ways whose steps are looked at
 Arranged = Mapping[str, Mapping[str, Arrangement]]  # by target and case, "" for all other cases
 _Fit = Callable[[Sequence[Call], Mapping[str, Answer]], bool]
 
@@ -74,6 +76,25 @@ class Rounds:
             return {}
         recording = [replace(call, action=Action.RECORD, watch=False) for call in calls]
         return self._run_in(calls[0].earlier, recording)
+
+    def arrange_by_steps(self, call: Call) -> Mapping[str, Answer] | None:
+        """Take a target's layers as most of the reference's steps come up in `call`.
+
+        Return all answers in that way, None where it is the way they are taken already. They tell
+        what is wrong, and earn nothing.
+        """
+        ways = arrangements_of(call, self.answers[call.id].info.bound)[:_RECORDED]
+        if not ways or self._way(call) != Arrangement({}):
+            return None
+        steps = self.key.steps(call.id)
+        usual = count_steps(steps, self.record([call])[call.id])
+        recording = replace(call, action=Action.RECORD)
+        tried = [count_steps(steps, a) for a in self._try(call.earlier, recording, ways)]
+        most = max(tried)
+        if most <= usual:
+            return None
+        self.arranged[call.target] = self._settled(ways[tried.index(most)], call)
+        return {**self.answers, **self._run_in(call.earlier, self._calls(call.earlier))}
 
     def try_options(
         self, call: Call, options: Mapping[str, Sequence[Mapping[str, Scalar]]]

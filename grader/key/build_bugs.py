@@ -7,29 +7,29 @@ from itertools import combinations
 import torch
 
 from grader.checks.judge import check_target
-from grader.compare.arrays import distance
+from grader.compare.bugs import FAR, farthest
 from grader.compare.evidence import Evidence
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import sign, sign_steps, step_calls, value_rows
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
-from grader.course.models import Exercise, Target, Tolerance
+from grader.course.models import Exercise, Target
 from grader.errors import CourseError
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
 from grader.key.builders import tell_step
 from grader.key.reference import Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import PLAIN, PUBLIC, Array, Call
+from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
 from grader.records.ids import BIASES
 from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Signature, Suspects
-from grader.worker.names import Group, compared
+from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
 
-_FAR = 1e30  # the distance of an answer that did not come, or has another shape
+_CLEAR = 1e4  # tolerances that show a bug clearly
 _VALUES = (
     (Group.OUTPUT, (Action.FORWARD, Action.REUSE)),
     (Group.GRADIENT, (Action.GRADIENT,)),
@@ -281,11 +281,11 @@ def _known(
 def _prove(
     found: Finding, bug: Bug, folder: CourseFolder, key: AnswerKey
 ) -> tuple[Proof | None, tuple[float, float] | None]:
-    """Where the mutant is farthest from the reference: values, gradients, or else a check."""
+    """What shows the mutant best: values, gradients, or else a check."""
     tolerances = folder.course.tolerances
     for group, actions in _VALUES:
-        best = _Farthest()
-        for call in key.plan.of_target(bug.target):
+        best = _Shown()
+        for place, call in enumerate(key.plan.of_target(bug.target)):
             if call.action not in actions or call.free:
                 continue
             expected, actual = key.answers[call.id], found.answers[call.id]
@@ -294,43 +294,45 @@ def _prove(
             if expected.status is not AnswerStatus.OK or unfit:
                 continue
             apart = [
-                _apart(actual, expected, group, tolerance)
+                farthest(actual, expected, group, tolerance)
                 for tolerance in (tolerances.float32, tolerances.float64)
             ]
-            case = key.plan.case(bug.target, call.case)
-            plain = case.group == PLAIN and case.numeric
-            rank = 2 if plain else int(case.group != BIASES)
-            shown = min(apart) > 1
-            best = max(best, _Farthest(rank if shown else 0, apart[0], apart[1], call.id))
+            rank = _rank(key.plan, call) if min(apart) > 1 else 0
+            early = -place if min(apart) > _CLEAR else -len(key.plan.calls)
+            best = max(best, _Shown(rank, early, apart[0], apart[1], call.id))
         if min(best.in_float32, best.in_float64) > 1:
-            return ValueProof(best.call, group), (best.in_float64, best.in_float32)
+            no_values = best.in_float64 == FAR
+            # gradients count beside right values alone: that some came is proof enough
+            far = 0.0 if no_values and group is Group.OUTPUT else best.in_float64
+            return ValueProof(best.call, group, far), (best.in_float64, best.in_float32)
     failed = [r.id for r in found.results[bug.target] if r.failed and r.kind is not Kind.NUMERIC]
     properties = [check for check in failed if check.kind is Kind.PROPERTY]
     return CheckProof((properties or failed)[0]) if failed else None, None
 
 
-@dataclass(frozen=True, order=True)
-class _Farthest:
-    """The call that shows a bug best: an ordinary one, where there is one that shows it.
+def _rank(plan: Plan, call: Call) -> int:
+    """How little else makes a call fail that shows a bug.
 
-    One with an option, or of a property, fails for what is told there already; one with biases of
-    its own where a layer has none.
+    With an option it fails for an option that is not heard, and with biases of its own for one
+    that is missing: that shows no bug of an option, and an option no bug of biases.
+    """
+    case = plan.case(call.target, call.case)
+    if case.group == PLAIN and case.numeric:
+        return 4
+    if case.group == BIASES:
+        return 3
+    return 2 if all(role.optional for role in call.roles if role.name.endswith(".bias")) else 1
+
+
+@dataclass(frozen=True, order=True)
+class _Shown:
+    """The call that shows a bug best: of those alike in rank the first that shows it clearly.
+
+    The later a case, the more unusual it is, as numbers so small that an epsilon counts.
     """
 
     rank: int = 0
+    early: int = 0
     in_float32: float = 0.0  # tolerances
     in_float64: float = 0.0
     call: str = ""
-
-
-def _apart(actual: Answer, expected: Answer, group: Group, tolerance: Tolerance) -> float:
-    """The greatest distance of a group of tensors, in tolerances."""
-    if actual.status is not AnswerStatus.OK:
-        return _FAR
-    most = 0.0
-    for name, wanted in compared(expected.tensors, group).items():
-        came = actual.tensors.get(name)
-        if came is None or came.shape != wanted.shape:
-            return _FAR
-        most = max(most, min(distance(came, wanted, tolerance), _FAR))
-    return most

@@ -7,7 +7,7 @@ exercise3.public.key.safetensors     what the reference returned
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -141,16 +141,16 @@ def bugs_from_json(data: Sequence[dict[str, object]]) -> BugBook:
     return BugBook(tuple(rows))
 
 
-def _proof_to_json(proof: Proof) -> dict[str, str]:
+def _proof_to_json(proof: Proof) -> dict[str, object]:
     if isinstance(proof, CheckProof):
         return {"check": str(proof.check)}
-    return {"call": proof.call, "group": proof.group}
+    return {"call": proof.call, "group": proof.group, "far": proof.far}
 
 
-def _proof_from_json(data: dict[str, str]) -> Proof:
+def _proof_from_json(data: Mapping[str, Any]) -> Proof:
     if "check" in data:
         return CheckProof(CheckId.parse(data["check"]))
-    return ValueProof(data["call"], Group(data["group"]))
+    return ValueProof(data["call"], Group(data["group"]), float(data["far"]))
 
 
 def pack_suspects(suspects: dict[str, Suspects]) -> bytes:

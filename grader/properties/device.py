@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from grader.compare.arrays import exactly_equal, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
-from grader.compare.explain import describe_place, explain_status, place_of
+from grader.compare.explain import HOMES, describe_place, explain_status, place_of
 from grader.course.models import Exercise, Target, Tolerance
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind, answers_of, needs_tensor, outputs_of
@@ -38,6 +38,14 @@ class Device(Kind):
         answers = answers_of(evidence, [main, call])
         before, answer = answers[main.id], answers[call.id]
         if answer.error is not None and answer.error.cause is Cause.DEVICE:
+            if hidden := [one for one in before.info.loose if one.what in HOMES]:
+                path = clean(hidden[0].path, 80)
+                return Judgement(
+                    Status.FAILED,
+                    f"`{path}` stays on the CPU when the module moves to a GPU, for torch does not "
+                    "see what it holds",
+                    next_step=f"keep it in {HOMES[hidden[0].what]}",
+                )
             place = describe_place(evidence, answer.error)
             return Judgement(
                 Status.FAILED,

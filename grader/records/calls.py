@@ -95,10 +95,11 @@ class Plan:
 
     def call(self, wanted: CallId) -> Call:
         """Return one call; raises KeyError."""
+        named = str(wanted)
         for call in self.calls:
-            if call.id == str(wanted):
+            if call.id == named:
                 return call
-        raise KeyError(str(wanted))
+        raise KeyError(named)
 
     def case(self, target: str, case: str) -> DrawnCase:
         """Return one case by its id; raises KeyError."""

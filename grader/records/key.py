@@ -18,6 +18,7 @@ class ValueProof:
 
     call: str
     group: Group  # outputs or gradients
+    far: float  # from the reference, in tolerances of float64; 0 where no outputs came
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ _QUOTED_FROM = 2  # the degree from which the lesson's passage is quoted
 
 
 def render_hint(
-    advice: Advice, exercise: str, degree: int, *, notebook: bool = False, width: int = 80
+    advice: Advice, given: str, degree: int, *, notebook: bool = False, width: int = 80
 ) -> str:
     """Return the hints up to a degree, the newest last, and where the lesson speaks of it.
 
-    A line is named where the student has a file of lines, and not a notebook.
+    `given` is what the command was given: the exercise, and where it was handed in. A line is named
+    where the student has a file of lines, and not a notebook.
     """
     count = len(advice.hints)
+    exercise = given.partition(" ")[0]
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
     if advice.finding:
         lines += ["", *wrapped(advice.finding, width, first="  ▸ ", hang=4)]
@@ -30,6 +32,6 @@ def render_hint(
         else:
             line = "" if notebook else f", from line {advice.lesson.line}"
             lines += wrapped(f"{where}{line}", width, first="  ", hang=2)
-    after = f"grade hint {exercise}" if degree < count else f"grade explain {exercise}"
+    after = f"grade hint {given}" if degree < count else f"grade explain {given}"
     what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])

@@ -3,7 +3,7 @@
 import pytest
 from support import GradeText, edited, find_check, solution
 
-from grader.records.results import Diagnosis, ExerciseResult, Status
+from grader.records.results import Diagnosis, ExerciseResult, Kind, Status
 
 SOURCE = solution("exercise3_multi_head.py")
 QKV = [
@@ -128,3 +128,37 @@ def test_a_classifier_without_its_last_bias_is_built_of_correct_parts(
     lost = [c.id for c in result.checks if c.score < c.max_score and c.target == "build_classifier"]
     assert [check.in_target for check in lost] == ["property/registered"]
     assert not any("cannot be built" in note for note in result.notes)
+
+
+def test_another_epsilon_costs_no_check_of_a_bug_but_its_own(grade_text: GradeText) -> None:
+    """Gradients differ by a little, where those of a path that is cut differ by all."""
+    source = solution("exercise5_encoder_layer.py")
+    text = source.replace("nn.LayerNorm(embed_dim)", "nn.LayerNorm(embed_dim, eps=1e-6)")
+    result = grade_text({"exercise5": text})
+    lost = {c.id.name for c in result.checks if c.kind is Kind.BUG and c.score < c.max_score}
+    assert text != source
+    assert lost <= {"norm-eps", "norm-std-plus-eps"}
+
+
+def test_an_option_that_is_not_heard_costs_no_check_of_biases(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4_feed_forward.py"),
+        ('nn.ReLU() if activation == "relu" else nn.GELU()', "nn.ReLU()"),
+    )
+    result = grade_text({"exercise4": text})
+    lost = {c.id.name for c in result.checks if c.kind is Kind.BUG and c.score < c.max_score}
+    assert "activation-ignored" in lost
+    assert "bias-missing" not in lost
+
+
+def test_an_alternative_that_changes_the_input_is_none(grade_text: GradeText) -> None:
+    """What an activation in place would come to is not named where the input is left alone."""
+    text = edited(
+        solution("exercise4_feed_forward.py"),
+        ('nn.ReLU() if activation == "relu" else nn.GELU()', "nn.ReLU()"),
+        ("hidden = self.expand(x)", "hidden = self.expand(self.activation(x))"),
+        ("activated = self.activation(hidden)", "activated = hidden"),
+    )
+    (found,) = grade_text({"exercise4": text}).diagnoses
+    assert "activation-first" in found.bugs
+    assert "inplace-activation" not in found.bugs

@@ -5,7 +5,7 @@ import pytest
 from support import GradeText, edited, solution
 
 from grader.compare.steps import StepsFound, occurs
-from grader.records.results import State
+from grader.records.results import Diagnosis, ExerciseResult, State
 
 SOURCE = solution("exercise3_multi_head.py")
 MIXED = "weights = torch.softmax(scores, dim=1).cumsum(dim=2) / 2"  # two mistakes more
@@ -72,3 +72,76 @@ def test_the_first_of_three_mistakes_is_named_at_its_step(grade_text: GradeText)
         "No known mistake explains all. Step by step: scores ✗. "
         "Your `scores` is what comes out when bare self-attention divides its scores."
     )
+
+
+SCORES = "scores = products * factor  #"
+
+
+def _of(result: ExerciseResult, target: str) -> Diagnosis:
+    (found,) = (d for d in result.diagnoses if d.target == target)
+    return found
+
+
+def test_a_step_that_is_changed_later_is_named_by_what_it_was_first(grade_text: GradeText) -> None:
+    """Where no scale is given three mistakes look the same; where one is, one of them fits."""
+    source = solution("exercise1_attention.py")
+    mask = "scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -1e30)"
+    text = edited(
+        source,
+        ("1.0 / math.sqrt(query.size(2)) if scale is None", "1.0 if scale is None"),
+        (SCORES, f"{SCORES}\n    {mask}  #"),
+        ("weights = torch.softmax(scores, dim=-1)  # (b, q, s)", "weights = scores.softmax(1) / 2"),
+    )
+    found = _of(grade_text({"exercise1": text}), "attention_weights")
+    assert (found.bugs, found.step) == (("missing-scale",), "scores")
+    assert "At first your `scores` is what comes out when" in found.evidence
+
+
+def test_a_step_that_is_right_is_not_named_for_its_transpose(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise1_attention.py"),
+        ("weights = torch.softmax(scores, dim=-1)  # (b, q, s)", "weights = scores * 3"),
+    )
+    found = _of(grade_text({"exercise1": text}), "attention_weights")
+    assert "keys-times-queries" not in found.bugs
+    assert "scores ✓ weights ✗" in found.evidence
+
+
+FUSED = """\
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, *, head_dim=None, bias=False):
+        super().__init__()
+        if head_dim is None and embed_dim % num_heads:
+            raise ValueError("num_heads must divide embed_dim")
+        self.h, self.d = num_heads, head_dim or embed_dim // num_heads
+        self.all = nn.Linear(embed_dim, 3 * self.h * self.d, bias=bias)
+        self.out = nn.Linear(self.h * self.d, embed_dim)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        parts = self.all(x).reshape(b, t, self.h, 3 * self.d).chunk(3, dim=-1)
+        queries, keys, values = (p.reshape(b, t, self.h * self.d) for p in parts)
+        keys = queries
+        q, k, v = (fold_heads(p, self.h) for p in (queries, keys, values))
+        weights = (q @ k.transpose(1, 2) / self.d ** 0.5).softmax(dim=-1)
+        return self.out(unfold_heads(weights @ v, self.h)) * 3
+"""
+
+
+def test_rows_are_taken_as_most_steps_come_up(grade_text: GradeText) -> None:
+    """Two mistakes in a layer whose rows lie head by head."""
+    before = SOURCE[: SOURCE.index("class MultiHeadSelfAttention")]
+    found = _of(grade_text({"exercise3": before + FUSED}), "MultiHeadSelfAttention")
+    assert found.bugs == ("keys-from-queries",)
+    assert "queries ✓ keys ✗. Your `keys` is what comes out when" in found.evidence
+
+
+def test_a_mistake_is_named_by_what_the_module_registers(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise7_classifier.py"),
+        ("for _ in range(depth)", "for _ in range(depth + 1)"),
+        ("torch.log_softmax(logits, dim=1)", "torch.log_softmax(logits / 2, dim=1)"),
+        ("FeedForward(embed_dim, dropout", 'FeedForward(embed_dim, activation="gelu", dropout'),
+    )
+    found = _of(grade_text({"exercise7": text}), "build_classifier")
+    assert found.bugs == ("depth-wrong",)

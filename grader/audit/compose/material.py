@@ -50,7 +50,9 @@ class Option(_Record):
 class Change(Option):
     """A mistake or a deviation, as a change of the template's texts."""
 
-    kind: str = Field(default="", description="of a deviation: what a report calls its kind")
+    kind: str = Field(
+        default="", description="what a report calls its kind, where it is told as a deviation"
+    )
     names: list[str] = Field(default=[], description="known bugs that a deviation may be called")
     costs: list[str] = Field(
         default=[], description="checks that a deviation may cost; * is any one part of an id"

@@ -108,12 +108,7 @@ class Oracle:
 
         `way` exchanges the parameters that the program gets.
         """
-        due = {
-            str(CallId(target, case.id, Action.FORWARD))
-            for case in self.key.plan.numeric_cases(target)
-            if case.main or not main
-        }
-        calls = [c for c in self.key.plan.of_target(target) if c.id in due and not c.free]
+        calls = self._calls(target, main=main)
         module = any(call.kind is TargetKind.MODULE for call in calls)
         load = self.material.loading(made) if module else ""
         texts = (self.solution, ""), (self.material.text(made), load)
@@ -128,6 +123,15 @@ class Oracle:
             )
             for call in calls
         ]
+
+    def _calls(self, target: str, *, main: bool) -> list[Call]:
+        """The calls of a target's cases, or of the main ones, whose values are compared."""
+        due = {
+            str(CallId(target, case.id, Action.FORWARD))
+            for case in self.key.plan.numeric_cases(target)
+            if case.main or not main
+        }
+        return [c for c in self.key.plan.of_target(target) if c.id in due and not c.free]
 
     def equals(
         self,
@@ -165,6 +169,30 @@ class Oracle:
         bugs = made.of("bugs")
         alone = {p.id: made.without(*(other for other in bugs if other != p)) for p in bugs}
         return frozenset(i for i, one in alone.items() if self.equals(one, target, [name]))
+
+    def equals_at_step(self, made: Composition, target: str, name: str, step: str) -> bool:
+        """Whether a step has the values that it has under a known bug, on the main cases."""
+        texts = [Reference(self.exercise, t, self.folder) for t in self._known([name], target)]
+        calls, tensors = self._calls(target, main=True), self.key.plan.tensors
+        known = [[run_program(t, call, [step], tensors, "") for call in calls] for t in texts]
+        return any(
+            _steps([step], list(zip(theirs, mine, strict=True)), _CLOSE32).get(step, False)
+            for way in self._ways(made, target)
+            for mine in [[own for _, own in self.own_runs(made, target, main=True, way=way)]]
+            for theirs in known
+        )
+
+    def registers_as(self, made: Composition, target: str, name: str) -> bool:
+        """Whether as many numbers are registered in every call as under a known bug."""
+        mine = self._answers(self.material.text(self._bare(made)), target)
+        return any(
+            all(
+                answer.info.registered == theirs[call].info.registered
+                for call, answer in mine.items()
+            )
+            for text in self._known([name], target)
+            for theirs in [self._answers(text, target)]
+        )
 
     def gives_outputs(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs leave an output on every case of values."""

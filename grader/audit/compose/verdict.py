@@ -19,6 +19,8 @@ _USES = re.compile(r"`(\w+)` uses `(\w+)`, which is not right yet")
 _NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
+_AT_STEP = " is what comes out when "
+_REGISTERS = "registers as many numbers as when"
 _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
 # what a deviation's sentence says, and the kinds of those of which it is so
@@ -166,6 +168,9 @@ class _Judge:
                 named |= acting & self.oracle.stands_for(self.made, self.target.name, name)
         if self.found and named != acting and self._equal_ways(names, _scope(self.found)):
             named = set(acting)
+        told = self._kinds_told(self.found)
+        bugs = self.made.of("bugs")
+        named |= {p.id for p in bugs if self.oracle.material.change(p).kind in told} & acting
         kinds = tuple(self.oracle.material.change(p).kind for p in self.truth.deviations)
         return Naming(self.target.name, acting, frozenset(named), tuple(sorted(kinds)))
 
@@ -196,6 +201,11 @@ class _Judge:
         ]
         if not false:
             return
+        if _AT_STEP in found.evidence:
+            at = (self.made, name)
+            false = [bug for bug in false if not self.oracle.equals_at_step(*at, bug, found.step)]
+        if _REGISTERS in found.evidence:
+            false = [b for b in false if not self.oracle.registers_as(self.made, name, b)]
         equal = self._equal_ways(found.bugs, _scope(found))
         apart = [b for b in false if not any(b in way for way in equal)]
         if apart:
@@ -235,6 +245,11 @@ class _Judge:
         outputs = self.oracle.gives_outputs(self.made, self.target.name)
         if _EQUALS in found.evidence and not outputs:
             yield self._fault("'equals' of code without an output", found.evidence)
+
+    def _kinds_told(self, found: Diagnosis | None) -> set[str]:
+        """The kinds of deviations that a report tells of."""
+        said = found.deviations if found else ()
+        return {k for words in said for p, kinds in _TOLD if re.search(p, words) for k in kinds}
 
     def _of_deviations(self, found: Diagnosis) -> Iterator[Fault]:
         planted = {self.oracle.material.change(p).kind for p in self.truth.deviations}

@@ -1,0 +1,43 @@
+"""Names the mistake by how many numbers a module registers, whatever its values are."""
+
+from grader.compare.diagnosis import LISTED, Aside, count_behaviours
+from grader.compare.evidence import Evidence
+from grader.compare.signature import sign
+from grader.records.results import Diagnosis
+from grader.records.signatures import Code
+
+
+def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
+    """Return a diagnosis that names the bugs with which as many numbers are registered.
+
+    They have to agree on every case in which a module comes about, and not with the reference.
+    """
+    suspects = evidence.key.suspects.get(evidence.target.name)
+    if suspects is None or Code.REGISTERED in aside.codes:
+        return None
+    calls, inputs = evidence.calls, evidence.key.plan.tensors
+    kept = [
+        row
+        for row, call in enumerate(calls)
+        if call.id not in aside.calls and evidence.answers[call.id].info.registered is not None
+    ]
+    seen, right = (
+        sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
+        for answers in (evidence.answers, evidence.key.answers)
+    )
+    if (seen == right).all():
+        return None
+    equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
+    found = list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))
+    if not found or count_behaviours([suspects], found) > LISTED:
+        return None
+    bugs = [evidence.key.book.by_key(key) for (key,) in found]
+    ways = "; or when ".join(dict.fromkeys(bug.when for bug in bugs))
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
+        step="",
+        hint=bugs[0].hints[0],
+        evidence="No known mistake explains all. In every case your module registers as many "
+        f"numbers as when {ways}.",
+    )
