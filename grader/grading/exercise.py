@@ -185,7 +185,7 @@ def _with_small_inputs(
     """Return results in which a failed property has the smallest input that shows it."""
     from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
-    with rounds.clock.running():
+    with rounds.running():
         return [
             shrunk(own, result, rounds.warm, rounds.jobs[own.target.earlier], rounds.end)
             for result in results

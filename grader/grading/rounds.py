@@ -13,7 +13,9 @@ Points are given for one answer a call: that of the first round; or, where other
 and confirmed, that of a last one; or, where the first raised, that in float32.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -48,7 +50,8 @@ class Rounds:
     warm: WarmProcess
     jobs: dict[Earlier, Job]  # by what imports of earlier exercises find; a child each
     clock: Clock  # of the whole submission
-    end: End = field(init=False)  # when all is over
+    left: float = field(init=False, default=0.0)  # seconds that children may still run
+    told: str = field(init=False, default="")  # the limit that is reached then
     firsts: dict[Earlier, Collected] = field(default_factory=dict)
     answers32: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
@@ -62,6 +65,21 @@ class Rounds:
     def output(self) -> bytes:
         """What the submission printed."""
         return b"".join(first.output for first in self.firsts.values())
+
+    @property
+    def end(self) -> End:
+        """When all is over, if children run from now on."""
+        return End(time.monotonic() + self.left, self.told)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the time of children; what grader takes between them costs nobody anything."""
+        begun = time.monotonic()
+        try:
+            with self.clock.running():
+                yield
+        finally:
+            self.left -= time.monotonic() - begun
 
     def run(self, kept: SharedChild) -> None:
         """Run every round that comes before judging, the first in a kept child if it is of use."""
@@ -121,17 +139,21 @@ class Rounds:
 
     def _run_first(self, kept: SharedChild) -> None:
         limits, payload = self.course.limits, self.key.payload
-        self.end = self.clock.end()
+        self._begin()
         for kind, job in self.jobs.items():
-            with self.clock.running():
+            with self.running():
                 found = kept.collect(job, self._calls(kind), payload, limits, self.end)
             if found is not None:
                 self.firsts[kind] = found
         if not self.firsts:
-            self.end = self.clock.end()  # what a try of no use took is not the file's
+            self._begin()  # what a try of no use took is not the file's
         for kind in self.jobs:
             if kind not in self.firsts:
                 self.firsts[kind] = self._collect(kind, self._calls(kind), kept=kept)
+
+    def _begin(self) -> None:
+        end = self.clock.end()
+        self.left, self.told = end.at - time.monotonic(), end.told
 
     def _run_arranged(self, kind: Earlier) -> None:
         """Look for the roles of parameters, guessed at first, in which all values are right."""
@@ -261,7 +283,7 @@ class Rounds:
         payload = self.key.payload
         if tensors:
             payload = safetensors.numpy.save({**self.key.plan.tensors, **tensors})
-        with self.clock.running():
+        with self.running():
             return collect(
                 self.warm,
                 self.jobs[kind],
