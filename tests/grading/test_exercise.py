@@ -91,7 +91,7 @@ def test_all_rounds_of_calls_share_one_time(
     grade_text: GradeText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What drips in float64 does not get its seconds again in float32."""
-    ends = []
+    left: list[float] = []  # seconds
 
     def noted(*given: Any, end: End, **more: Any) -> Any:
         left.append(end.at - time.monotonic())
