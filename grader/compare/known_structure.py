@@ -4,7 +4,7 @@ from grader.compare.diagnosis import LISTED, Aside, count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign
 from grader.records.results import Diagnosis
-from grader.records.signatures import Code
+from grader.records.signatures import Code, Suspects
 
 
 def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
@@ -15,20 +15,7 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
     suspects = evidence.key.suspects.get(evidence.target.name)
     if suspects is None or Code.REGISTERED in aside.codes:
         return None
-    calls, inputs = evidence.calls, evidence.key.plan.tensors
-    kept = [
-        row
-        for row, call in enumerate(calls)
-        if call.id not in aside.calls and evidence.answers[call.id].info.registered is not None
-    ]
-    seen, right = (
-        sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
-        for answers in (evidence.answers, evidence.key.answers)
-    )
-    if (seen == right).all():
-        return None
-    equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
-    found = list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))
+    found = _alike(evidence, suspects, aside)
     if not found or count_behaviours([suspects], found) > LISTED:
         return None
     bugs = [evidence.key.book.by_key(key) for (key,) in found]
@@ -41,3 +28,21 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
         evidence="No known mistake explains all. In every case your module registers as many "
         f"numbers as when {ways}.",
     )
+
+
+def _alike(evidence: Evidence, suspects: Suspects, aside: Aside) -> list[tuple[str, ...]]:
+    """The bugs with which as many numbers are registered; none where that many are due."""
+    calls, inputs = evidence.calls, evidence.key.plan.tensors
+    kept = [
+        row
+        for row, call in enumerate(calls)
+        if call.id not in aside.calls and evidence.answers[call.id].info.registered is not None
+    ]
+    seen, right = (
+        sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
+        for answers in (evidence.answers, evidence.key.answers)
+    )
+    if (seen == right).all():
+        return []
+    equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
+    return list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))

@@ -263,14 +263,11 @@ def _diagnose(
         return replace(known, deviations=tuple(d.sentence for d in beside)), beside
     if found:
         return replace(found, deviations=told), deviations
-    located = _locate(evidence, results, rounds)
-    if not located or not located.bugs:
-        located = known_structure(evidence, aside) or located
-    if located:
-        return replace(located, deviations=told), deviations
-    if not deviations:
+    located = _locate(evidence, results, rounds, aside)
+    if not located and not deviations:
         return None, ()
-    return Diagnosis(evidence.target.name, (), "", "", "", told), deviations
+    said = located or Diagnosis(evidence.target.name, (), "", "", "")
+    return replace(said, deviations=told), deviations
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:
@@ -278,8 +275,20 @@ def _is_told(result: CheckResult, aside: Aside) -> bool:
     return not result.failed or result.id in aside.checks
 
 
-def _locate(evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds) -> Diagnosis | None:
-    """For what no known bug explains: find the first step that went wrong."""
+def _locate(
+    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds, aside: Aside
+) -> Diagnosis | None:
+    """For what no known bug explains whole: name one by its step or by what is registered."""
+    located = _first_wrong(evidence, results, rounds)
+    if located and located.bugs:
+        return located
+    return known_structure(evidence, aside) or located
+
+
+def _first_wrong(
+    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds
+) -> Diagnosis | None:
+    """Find the first step that went wrong, and its bug where that is known."""
     numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
     if not numeric or not evidence.target.steps:
         return None
