@@ -37,25 +37,31 @@ def write_feedback(
     """Write a class's pages and zips, and say what was written; raises GraderError."""
     if into.resolve() == results.resolve():
         raise UsageError(f"{into} holds the results themselves: name another folder for the pages")
-    progress = ProgressBar(rate_of="students")
     with writing(into), reading(results) as database:
         reader = FeedbackReader(database, results, course)
         (into / "students").mkdir(parents=True, exist_ok=True)
         (into / "index.html").write_text(render_class(summary, insight), encoding="utf-8")
-        progress.expect(len(reader.members))
-        with _Zips(into) as zips:
-            for members in _groups(reader.members):
-                texts = [render_student(reader.of_person(member)) for member in members]
-                for member, text in zip(members, texts, strict=True):
-                    _page(into, member).write_text(text, encoding="utf-8")
-                    progress.advance(member.label)
-                alone = len(members) == 1
-                zips.add(members, texts[0] if alone else render_student(reader.of_group(members)))
-    progress.finish()
+        zips = _write_students(reader, into)
     pages = counted(len(reader.members), "page")
     told = f"wrote {into}: index.html for the class, and {pages} in students/"
     for line in (told, *zips.told()):
         click.echo(line, err=quiet)
+
+
+def _write_students(reader: FeedbackReader, into: Path) -> "_Zips":
+    """Write each person's page, and a group's one for the zips."""
+    progress = ProgressBar(rate_of="students")
+    progress.expect(len(reader.members))
+    with _Zips(into) as zips:
+        for members in _groups(reader.members):
+            texts = [render_student(reader.of_person(member)) for member in members]
+            for member, text in zip(members, texts, strict=True):
+                _page(into, member).write_text(text, encoding="utf-8")
+                progress.advance(member.label)
+            alone = len(members) == 1
+            zips.add(members, texts[0] if alone else render_student(reader.of_group(members)))
+    progress.finish()
+    return zips
 
 
 def _page(into: Path, member: Member) -> Path:

@@ -41,6 +41,19 @@ class AlikeClass:
     weights: Mapping[str, Mapping[Pattern, float]]  # by exercise: what each pattern tells
 
 
+def _work(
+    request: Request,
+    place: Place,
+    entry: Entry,
+    known: Mapping[str, Set[Pattern]],
+    unread: list[str],
+) -> Work:
+    """What a submission has beyond what is given out; `unread` gets what has no code."""
+    scripts = _scripts(request, entry, unread)
+    patterns = {e: _patterns(script) - known[e] for e, script in scripts.items()}
+    return Work(place.student, place.people, patterns)
+
+
 def compare_class(
     request: Request,
     *,
@@ -57,14 +70,12 @@ def compare_class(
         labels = labels_by_submission(read_members(database))
     entries = dict(_entries(request, places))
     known = {e.id: _known(request.folder, e.file) for e in course.exercises}
-    works: list[Work] = []
     unread: list[str] = []
     places = [place for place in places if place.student in entries]
     expect(len(places))
+    works = []
     for place in places:
-        scripts = _scripts(request, entries[place.student], unread)
-        patterns = {e: _patterns(s) - known[e] for e, s in scripts.items()}
-        works.append(Work(place.student, place.people, patterns))
+        works.append(_work(request, place, entries[place.student], known, unread))
         advance(place.student)
     pairs = find_pairs(works, list(known), request.most)
     shown = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))

@@ -1,7 +1,7 @@
 """The geometry of a class's charts: bars over a scale, in a fixed frame."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,6 +96,16 @@ def attempts(line: TimeLine) -> Chart:
     )
 
 
+def _bars(counts: Sequence[int], titles: Sequence[str], top: float) -> Iterator[Bar]:
+    """The bars of a chart whose axis ends at `top`."""
+    width = _WIDE / len(counts)
+    for n, count in enumerate(counts):
+        high = _HIGH * count / top
+        told = str(count) if count and len(counts) <= 2 * _LABELS else ""
+        left = _LEFT + (n + _GAP / 2) * width
+        yield Bar(left, _TOP + _HIGH - high, width * (1 - _GAP), high, titles[n], told)
+
+
 def _chart(
     label: str,
     counts: Sequence[int],
@@ -105,19 +115,7 @@ def _chart(
     points: str = "",
 ) -> Chart:
     top = _round_up(max(counts))
-    width = _WIDE / len(counts)
     floor = _TOP + _HIGH
-    bars = tuple(
-        Bar(
-            _LEFT + (n + _GAP / 2) * width,
-            floor - _HIGH * count / top,
-            width * (1 - _GAP),
-            _HIGH * count / top,
-            titles[n],
-            str(count) if count and len(counts) <= 2 * _LABELS else "",
-        )
-        for n, count in enumerate(counts)
-    )
     beside = tuple(
         Mark(floor - _HIGH * n / _TICKS, f"{top * n / _TICKS:g}") for n in range(_TICKS + 1)
     )
@@ -129,7 +127,7 @@ def _chart(
         floor,
         _LEFT + _WIDE,
         _TOP,
-        bars,
+        tuple(_bars(counts, titles, top)),
         beside,
         tuple(below),
         lines,

@@ -4,6 +4,7 @@ No text counts as markup because somebody says so: no template has the filter `s
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,13 @@ def _environment() -> "Environment":
         keep_trailing_newline=True,
     )
     environment.globals["marks"] = MARKS
-    environment.filters |= {
+    environment.filters |= _filters()
+    return environment
+
+
+def _filters() -> dict[str, Callable[..., object]]:
+    """What templates call, by the name that they call it by."""
+    return {
         "attempts": attempts,
         "counted": counted,
         "ended": ended,
@@ -94,4 +101,3 @@ def _environment() -> "Environment":
         "sole_reason": sole_reason,
         "svg": _svg,
     }
-    return environment
