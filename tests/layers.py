@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "compare": "worker records course handin",
     "properties": "errors worker records course plan compare",
     "checks": "errors worker records course plan compare properties",
-    "key": "errors files processes version worker records course handin compare checks",
+    "key": "errors files processes version worker records course handin plan compare checks",
     "bundle": "errors files version records course key",
     "grading": "version worker records course handin plan execute compare properties checks key",
     "student": "errors files records course handin bundle grading",

@@ -1,5 +1,6 @@
 """A course of one function, made in a test: is a text of it judged as it should be?"""
 
+import textwrap
 from pathlib import Path
 
 from grader.checks.judge import check_target
@@ -32,6 +33,7 @@ exercises:
         properties: [{property}]
         points: {{shape: 1, numeric: 2, property: 1}}
 """
+_HEAD = _COURSE[: _COURSE.index("      - name:")].format()
 
 
 def course_text(name: str, prop: str) -> str:
@@ -48,6 +50,16 @@ def small_course(folder: Path, name: str, reference: str, prop: str) -> CourseFo
     (folder / "solutions" / "exercise1_small.py").write_text(reference, encoding="utf-8")
     text = course_text(name, prop)
     (folder / "course.yml").write_text(text, encoding="utf-8")
+    return load_course(folder)
+
+
+def course_of(folder: Path, target: str, reference: str) -> CourseFolder:
+    """Make a course of one target, which is given as in course.yml; raises CourseError."""
+    (folder / "solutions").mkdir(exist_ok=True)
+    (folder / "solutions" / "exercise1_small.py").write_text(reference, encoding="utf-8")
+    first, *rest = textwrap.dedent(target).strip().splitlines()
+    lines = [f"      - {first}", *(f"        {line}" for line in rest)]
+    (folder / "course.yml").write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     return load_course(folder)
 
 

@@ -1,11 +1,13 @@
 """Makes the plan of an exercise: its cases, drawn, and the calls that the checks need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from grader.course.models import Case, Course, Exercise, Target
+from grader.course.cases import Case
+from grader.course.models import Course, Exercise, Target
 from grader.errors import CourseError
 from grader.plan.draw import Dims
 from grader.plan.planner import Describe, TargetPlanner
+from grader.plan.rules import Rule
 from grader.properties.base import Kind, kinds_of
 from grader.records.calls import PUBLIC, Array, DrawnCase, Plan
 from grader.records.ids import MAIN
@@ -13,13 +15,23 @@ from grader.worker.protocol import Action
 
 
 def build_plan(
-    course: Course, exercise: Exercise, split: str, secret: bytes, describe: Describe
+    course: Course,
+    exercise: Exercise,
+    split: str,
+    secret: bytes,
+    describe: Describe,
+    rules: Mapping[str, Rule],
 ) -> Plan:
-    """Return the calls of all targets; `describe` tells the reference's parameters."""
+    """Return the calls of all targets.
+
+    `describe` tells the reference's parameters; `rules` are the course's own, which draw inputs.
+    """
     plan = Plan(exercise.id, split, [], [], {})
     for target in exercise.targets:
         try:
-            _plan_target(TargetPlanner(course, exercise, target, plan, secret, describe))
+            _plan_target(
+                TargetPlanner(course, exercise, target, plan, secret, describe, rules=rules)
+            )
         except ValueError as error:
             raise CourseError(f"{exercise.id}.{target.name}: {error}") from None
     return plan

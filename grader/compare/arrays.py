@@ -39,7 +39,9 @@ def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Dif
             Facts(dtype=expected.dtype.name),
             Facts(dtype=actual.dtype.name),
         )
-    if odd := np.flatnonzero(~np.isfinite(actual)).size:
+    # an infinity is right where the expected number is the same one; NaN never is
+    odd = ~np.isfinite(actual) & ~(np.isinf(expected) & (actual == expected))
+    if odd.any():
         return _not_finite(actual, odd)
     excess = distance(actual, expected, tolerance)
     return None if excess <= 1 else _values(actual, expected)
@@ -66,8 +68,10 @@ def distance(actual: Array, expected: Array, tolerance: Tolerance) -> float:
         return 0.0
     wanted = expected.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        apart = np.abs(actual.astype(np.float64) - wanted)
-        ratio = apart / (tolerance.atol + tolerance.rtol * np.abs(wanted))
+        apart = _apart(actual, expected)
+        ratio = np.where(
+            np.isinf(apart), apart, apart / (tolerance.atol + tolerance.rtol * np.abs(wanted))
+        )
     return float("inf") if np.isnan(ratio).any() else float(ratio.max())
 
 
@@ -96,10 +100,17 @@ def _family(dtype: np.dtype[Any]) -> str:
     return "real" if dtype.name in _REALS else dtype.name
 
 
-def _not_finite(actual: Array, count: int) -> Difference:
-    flat = actual.ravel()
+def _apart(actual: Array, expected: Array) -> Array:
+    """Return how far numbers are apart: equal infinities not at all, other ones infinitely."""
+    one, other = actual.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(one == other, 0.0, np.abs(one - other))
+
+
+def _not_finite(actual: Array, odd: Array) -> Difference:
+    flat, count = actual.ravel(), int(odd.sum())
     kind = "NaN" if np.isnan(flat).any() else "infinite"
-    first = int(np.flatnonzero(~np.isfinite(flat))[0])
+    first = int(np.flatnonzero(odd)[0])
     index = tuple(int(i) for i in np.unravel_index(first, actual.shape))
     return Difference(
         Fault.FINITE,
@@ -110,14 +121,19 @@ def _not_finite(actual: Array, count: int) -> Difference:
 
 
 def _values(actual: Array, expected: Array) -> Difference:
-    apart = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    apart = _apart(actual, expected)
     where = np.unravel_index(int(apart.argmax()), apart.shape)
     index = tuple(int(i) for i in where)
     wanted, came, most = float(expected[where]), float(actual[where]), float(apart[where])
+    if expected.dtype == np.bool_:
+        said = f"{int(apart.sum())} of {apart.size} are wrong, the first at {list(index)}: "
+        said += f"{bool(wanted)} expected, {bool(came)} came"
+    else:
+        said = f"the largest difference is {most:.3g}, at {list(index)}: "
+        said += f"{wanted:.4g} expected, {came:.4g} came"
     return Difference(
         Fault.VALUES,
-        f"the largest difference is {most:.3g}, at {list(index)}: "
-        f"{wanted:.4g} expected, {came:.4g} came",
+        said,
         Facts(expected.shape, expected.dtype.name, value=_short(wanted)),
         Facts(
             actual.shape,
@@ -129,6 +145,9 @@ def _values(actual: Array, expected: Array) -> Difference:
     )
 
 
-def _short(value: float) -> float:
-    """Six significant digits: enough to read, and the same on every machine."""
-    return float(f"{value:.6g}")
+def _short(value: float) -> float | None:
+    """Six significant digits: enough to read, and the same on every machine.
+
+    None for an infinity, which JSON has no word for: the message has it.
+    """
+    return float(f"{value:.6g}") if np.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.compare.arrays import match
+from grader.compare.arrays import Difference, match
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -13,7 +13,7 @@ from grader.compare.evidence import (
 )
 from grader.compare.explain import describe_student_error, explain_status
 from grader.course.models import Target
-from grader.records.answers import Answer, AnswerStatus, ReturnedValue
+from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
 from grader.records.calls import PLAIN, Call
 from grader.records.ids import BIASES
 from grader.records.results import Status
@@ -21,6 +21,8 @@ from grader.records.text import clean, shown_shape
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
 from grader.worker.protocol import Action, TargetKind
 
+_NUMBERS = ("int", "float")  # what a plain number may be
+_NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
 _SAID = {
     Fault.SHAPE: "has the wrong shape",
     Fault.DTYPE: "has the wrong dtype",
@@ -82,7 +84,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
                 Status.FAILED,
                 f"{label} {_SAID[wrong_here.fault]}",
                 wrong_here.message,
-                _next_step(wrong_here.fault, group),
+                _next_step(wrong_here, group),
                 wrong_here.expected,
                 wrong_here.actual,
                 case,
@@ -150,7 +152,10 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
     return own.status is AnswerStatus.OK and not fits
 
 
-def _next_step(fault: Fault, group: Group) -> str:
+def _next_step(difference: Difference, group: Group) -> str:
+    fault = difference.fault
+    if fault is Fault.DTYPE and difference.expected.dtype == "bool":
+        return "return true and false: a comparison gives them, and so does .bool()"
     if fault is Fault.SHAPE:
         return COMPARE_SHAPES
     if fault is Fault.DTYPE:
@@ -178,8 +183,10 @@ def _form(target: Target, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     names = list(target.outputs)
     info = answer.info
+    if target.as_dict and (wrong := _dict_form(target, info)):
+        return wrong
     many = f"{len(names)} tensors ({', '.join(names)})"
-    if len(names) > 1 and (info.count != len(names) or not info.returned):
+    if len(names) > 1 and not target.as_dict and (info.count != len(names) or not info.returned):
         alone = info.parts[0] if info.count == 1 and info.parts else None
         came = f"one {clean(alone.type, 80)}" if alone else f"{info.count}"
         return Judgement(
@@ -189,17 +196,43 @@ def _form(target: Target, answer: Answer) -> Judgement | None:
             fault=Fault.TYPE,
         )
     for name, part in zip(names, info.parts, strict=False):
-        if tensor_name(Group.OUTPUT, name) in answer.tensors:
+        number = target.output_specs[name].kind == "number"
+        there = tensor_name(Group.OUTPUT, name) in answer.tensors
+        if there and (part.type in _NUMBERS) == number:
             continue
-        label = "a tensor" if len(names) == 1 else f"a tensor as `{name}`"
+        what = "a number" if number else "a tensor"
+        label = what if len(names) == 1 else f"{what} as `{name}`"
         came = _shown_part(part)
         return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
-            next_step=_return_step(part.type),
+            next_step=_NUMBER_STEP if number else _return_step(part.type),
             fault=Fault.TYPE,
         )
     return None
+
+
+def _dict_form(target: Target, info: Info) -> Judgement | None:
+    """Judge whether a dict of exactly the declared names was returned."""
+    due = ", ".join(f"`{name}`" for name in target.outputs)
+    said = f"`{target.name}` should return a dict with {due}"
+    missing = [name for name in target.outputs if name not in info.keys]
+    surplus = [clean(key, 80) for key in info.keys if key not in target.outputs]
+    if not info.keys and info.count:
+        said += f", it returned {_shown_part(info.parts[0])}" if info.parts else ""
+    elif missing:
+        said += f": `{missing[0]}` is missing"
+    elif surplus or info.count != len(target.outputs):
+        said += f" and no more: `{surplus[0]}` is there too" if surplus else " and no more"
+    else:
+        return None
+    pairs = ", ".join(f'"{name}": {name}' for name in target.outputs)
+    return Judgement(
+        Status.FAILED,
+        said,
+        next_step=f"end with: return {{{pairs}}}",
+        fault=Fault.TYPE,
+    )
 
 
 def _return_step(returned: str) -> str:

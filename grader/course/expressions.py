@@ -2,14 +2,19 @@
 
 h*d               a size              float[b, t, h*d]     a tensor of reals
 0.37, true, 'x'   a literal           int[b, t] < vocab    a tensor of indices below vocab
-mixing[k]         a given sublayer    2..4                 a range to draw a dim from
+mixing[k]         a given sublayer    bool[t, t] by causal a tensor that a rule draws
+2..4              a range to draw from
 """
 
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from grader.worker.protocol import Scalar
 
@@ -22,7 +27,21 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.FloorDiv: operator.floordiv,
 }
 _RANGE = re.compile(r"^(\d+)\.\.(\d+)$")
-_TENSOR = re.compile(r"^(float|int)\[([^\]]*)\](?:\s*<\s*(.+))?$")
+_INTEGERS = ("int", "int32", "int16", "int8", "uint8")  # `int` is torch's usual int64
+_TENSOR = re.compile(
+    rf"^(float|bool|{'|'.join(_INTEGERS)})\[([^\]]*)\](?:\s*<\s*(.+?))?(?:\s+by\s+(\w+))?$"
+)
+_LARGEST = 1024  # numbers that stand in course.yml themselves
+_NUMBER = "number"  # an output that is no tensor
+# what grader can draw by itself: the kinds of tensor that a rule is for
+RULES: dict[str, tuple[str, ...]] = {
+    "causal": ("bool",),
+    "lengths": ("bool",),
+    "some_true": ("bool",),
+    "some_rows_false": ("bool",),
+    "sorted": ("float", "int"),
+    "distinct": ("int",),
+}
 _PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\]$")
 
 
@@ -58,11 +77,18 @@ class Range:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """`float[b, t, k]` or `int[b, t] < vocab`."""
+    """`float[b, t, k]`, `int[b, t] < vocab` or `bool[t, t] by causal`; `number` has no axes."""
 
-    kind: str  # "float" or "int"
+    kind: str  # "float", "int", "bool", or "number" for a plain number of Python's
     axes: tuple[Size, ...]
     below: Size | None  # exclusive upper bound of an int tensor
+    dtype: str = "int64"  # of an int tensor
+    rule: str = ""  # what draws it, "" for values that know nothing of each other
+
+    @property
+    def held(self) -> str:
+        """The dtype of its values as a plan keeps them."""
+        return {"float": "float64", "bool": "bool"}.get(self.kind, self.dtype)
 
     def shape(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape over `dims`."""
@@ -91,31 +117,71 @@ class ProbeSpec:
         return self.size.names()
 
 
-ArgumentSpec = TensorSpec | ProbeSpec | Size
+@dataclass(frozen=True)
+class LiteralSpec:
+    """The values of a tensor as a case gives them, in place of drawn ones."""
+
+    tensor: TensorSpec
+    values: NDArray[Any]
+
+    def names(self) -> frozenset[str]:
+        """Return the dims that its shape reads."""
+        return self.tensor.names()
+
+    def of_shape(self, dims: Mapping[str, int]) -> NDArray[Any]:
+        """Return the values; raises ValueError where shape or dtype have no room for them."""
+        if (came := self.values.shape) != (due := self.tensor.shape(dims)):
+            raise ValueError(f"a case gives values of the shape {came}, {due} is declared")
+        made = self.values.astype(self.tensor.held)
+        if not np.array_equal(made, self.values, equal_nan=True):
+            raise ValueError(f"a value that a case gives is none of {self.tensor.held}")
+        return made
+
+
+ArgumentSpec = TensorSpec | ProbeSpec | LiteralSpec | Size
 
 
 def parse_argument(text: str) -> ArgumentSpec:
     """Read a tensor, a given sublayer or a plain value; raises ValueError."""
     text = text.strip()
     if found := _TENSOR.match(text):
-        kind, axes, below = found.groups()
-        if (below is None) != (kind == "float"):
-            raise ValueError(f"'{text}': an int tensor needs '< bound', a float tensor has none")
-        sizes = tuple(map(parse_size, axes.split(","))) if axes.strip() else ()
-        return TensorSpec(kind, sizes, None if below is None else parse_size(below))
+        return _tensor(text, *found.groups())
     if found := _PROBE.match(text):
         probe, size = found.groups()
         if probe not in PROBES:
-            raise ValueError(f"'{probe}' is no tensor or given sublayer (float, int, {PROBES})")
+            known = ("float", "bool", *_INTEGERS, *PROBES)
+            raise ValueError(f"'{probe}' is no tensor or given sublayer: {', '.join(known)}")
         return ProbeSpec(probe, parse_size(size))
     return parse_size(text)
 
 
-def parse_tensor(text: str) -> TensorSpec:
-    """Read a tensor; raises ValueError for anything else."""
+def _tensor(text: str, dtype: str, axes: str, below: str | None, rule: str | None) -> TensorSpec:
+    kind = "int" if dtype in _INTEGERS else dtype
+    if (below is None) == (kind == "int"):
+        needs = (
+            "an int tensor needs '< bound'" if below is None else f"a {kind} tensor has no bound"
+        )
+        raise ValueError(f"'{text}': {needs}")
+    if rule in RULES and kind not in RULES[rule]:
+        raise ValueError(f"'{text}': '{rule}' draws {' and '.join(RULES[rule])} tensors only")
+    return TensorSpec(
+        kind,
+        tuple(map(parse_size, axes.split(","))) if axes.strip() else (),
+        None if below is None else parse_size(below),
+        "int64" if dtype in ("int", "float", "bool") else dtype,
+        rule or "",
+    )
+
+
+def parse_output(text: str) -> TensorSpec:
+    """Read what comes back, a tensor or a plain number; raises ValueError for anything else."""
+    if text.strip() == _NUMBER:
+        return TensorSpec(_NUMBER, (), None)
     spec = parse_argument(text)
     if not isinstance(spec, TensorSpec):
-        raise ValueError(f"'{text}' is not a tensor such as float[b, t, k]")
+        raise ValueError(f"'{text}' is not a tensor such as float[b, t, k], and no '{_NUMBER}'")
+    if spec.rule:
+        raise ValueError(f"'{text}': what comes back is not drawn, so it has no rule")
     return spec
 
 
@@ -138,6 +204,28 @@ def parse_size(text: str) -> Size:
 def literal(value: Scalar) -> Size:
     """Turn a YAML scalar into an expression: strings are read, all else stands for itself."""
     return parse_size(value) if isinstance(value, str) else Size(repr(value))
+
+
+def literal_array(values: list[object]) -> NDArray[Any]:
+    """Return numbers, or true and false, in lists in lists as an array; raises ValueError."""
+    kinds = {type(leaf) for leaf in _leaves(values)}
+    if not (kinds <= {bool} or kinds <= {int, float}):
+        raise ValueError("a list has numbers, or true and false, and nothing else")
+    try:
+        array = np.array(values)
+    except (ValueError, OverflowError):
+        raise ValueError("the lists inside a list should all have the same length") from None
+    if array.dtype.kind not in "fib" or array.size > _LARGEST:
+        raise ValueError(f"a list has at most {_LARGEST} numbers, none beyond 64 bits")
+    return array
+
+
+def _leaves(values: list[object]) -> Iterator[object]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def _parse(text: str) -> ast.expr:

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from grader.course.cases import Case, misfit_of
 from grader.course.expressions import (
     ArgumentSpec,
     Range,
@@ -23,9 +24,9 @@ from grader.course.expressions import (
     TensorSpec,
     parse_argument,
     parse_dim,
-    parse_tensor,
+    parse_output,
 )
-from grader.course.record import Argument, Dim, Literal_, Record, Tensor, error_at
+from grader.course.record import Argument, Dim, Output, Record, error_at
 from grader.course.traps import Trap
 from grader.records.ids import BIASES, MAIN, CheckId, Kind
 from grader.worker.protocol import Earlier, TargetKind
@@ -74,43 +75,6 @@ class Limits(Record):
         return self.total_seconds or 2 * self.submission_seconds
 
 
-class Adjustment(Record):
-    """A drawn tensor's values are multiplied by `scale`, then `shift` is added."""
-
-    scale: float = Field(default=1.0, description="what the drawn numbers are multiplied by")
-    shift: float = Field(default=0.0, description="what is then added")
-
-
-class Case(Record):
-    """A configuration of a target; what it leaves out is as the target says."""
-
-    name: str = Field(min_length=1, description="a few words that a student reads")
-    draws: int = Field(default=1, ge=1, description="how many times sizes and values are drawn")
-    dims: dict[str, Dim] = Field(default={}, description="sizes other than the target's: `{b: 1}`")
-    constructor: dict[str, Argument] = Field(
-        default={}, description="arguments of the constructor other than the target's"
-    )
-    options: dict[str, Literal_] = Field(
-        default={},
-        description="arguments given by keyword: `{bias: true}`, `{size: d}`; "
-        "text has quotes of its own, `\"'tanh'\"`; of a module they go to the constructor",
-    )
-    values: dict[str, Adjustment] = Field(
-        default={}, description="changes of the drawn numbers, by input or parameter"
-    )
-    gradient: bool = Field(default=True, description="whether gradients are compared as well")
-
-    @property
-    def slug(self) -> str:
-        """The name in small letters and hyphens, with which the ids of its calls begin."""
-        return "-".join("".join(c if c.isalnum() else " " for c in self.name.lower()).split())
-
-    @property
-    def group(self) -> str:
-        """The options and arguments that it gives, "" where it gives none."""
-        return "-".join([*self.options, *self.constructor])
-
-
 class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
 
@@ -139,6 +103,11 @@ class Property(Record):
     def name(self) -> str:
         """The identifier in the check's id: `id` where given, else the kind."""
         return self.id or self.kind
+
+    @property
+    def own_case(self) -> Case | None:
+        """The case that it is judged on, None for those of the target."""
+        return getattr(self, "case", None)
 
     @property
     def error_due(self) -> str:
@@ -203,8 +172,9 @@ class Target(Record):
     inputs: dict[str, Argument] = Field(
         description="what the call is given, by position and in order: tensors, sizes, literals"
     )
-    outputs: dict[str, Tensor] = Field(
-        min_length=1, description="the tensors that come back, in order, by names for reports"
+    outputs: dict[str, Output] = Field(
+        min_length=1,
+        description="what comes back, tensors or numbers, in order, by names for reports",
     )
     cases: list[Case] = Field(default=[], description="cases beside the drawn main ones")
     properties: list[Property] = Field(default=[], description="its own, beside those of all")
@@ -216,6 +186,9 @@ class Target(Record):
         default=[], description="named steps in order; those side by side in a list of their own"
     )
     uses: list[str] = Field(default=[], description="targets of this file that this one calls")
+    as_dict: bool = Field(
+        default=False, description="the outputs come back in a dict, by their names"
+    )
     earlier: Earlier = Field(
         default=Earlier.STANDINS,
         description="what imports of earlier exercises find: correct stand-ins, or the "
@@ -253,7 +226,7 @@ class Target(Record):
     @cached_property
     def output_specs(self) -> dict[str, TensorSpec]:
         """What comes back, parsed, in order."""
-        return {name: parse_tensor(value) for name, value in self.outputs.items()}
+        return {name: parse_output(value) for name, value in self.outputs.items()}
 
     @model_validator(mode="after")
     def _dims_are_known(self) -> "Target":
@@ -267,6 +240,21 @@ class Target(Record):
         names = [p.name for p in self.properties]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"the property '{twice[0]}' is declared twice: give one an id")
+        return self
+
+    @model_validator(mode="after")
+    def _cases_fit(self) -> "Target":
+        cases: list[tuple[tuple[str | int, ...], Case]] = [
+            (("cases", i), case) for i, case in enumerate(self.cases)
+        ]
+        cases += [
+            (("properties", i, "case"), prop.own_case)
+            for i, prop in enumerate(self.properties)
+            if prop.own_case is not None
+        ]
+        for place, case in cases:
+            if wrong := misfit_of(case, self.input_specs, self.dims):
+                raise error_at((*place, *wrong[0]), wrong[1])
         return self
 
 

@@ -5,7 +5,13 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from grader.course.expressions import literal, parse_argument, parse_dim, parse_tensor
+from grader.course.expressions import (
+    literal,
+    literal_array,
+    parse_argument,
+    parse_dim,
+    parse_output,
+)
 
 
 def error_at(place: tuple[str | int, ...], said: str) -> ValidationError:
@@ -27,8 +33,8 @@ def _checked_argument(value: object) -> object:
     return value
 
 
-def _checked_tensor(value: object) -> object:
-    parse_tensor(str(value))
+def _checked_output(value: object) -> object:
+    parse_output(str(value))
     return value
 
 
@@ -45,7 +51,17 @@ def _checked_literal(value: object) -> object:
     return value
 
 
+def _checked_given(value: object) -> object:
+    """An argument, or numbers in lists in lists, or None where an input is not given."""
+    if isinstance(value, list):
+        literal_array(value)
+    elif value is not None:
+        _checked_argument(value)
+    return value
+
+
 Argument = Annotated[str | int, BeforeValidator(_checked_argument)]
-Tensor = Annotated[str, BeforeValidator(_checked_tensor)]
+Output = Annotated[str, BeforeValidator(_checked_output)]
 Dim = Annotated[int | str, BeforeValidator(_checked_dim)]
+Given = Annotated[bool | int | float | str | list[object] | None, BeforeValidator(_checked_given)]
 Literal_ = Annotated[bool | int | float | str, BeforeValidator(_checked_literal)]

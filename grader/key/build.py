@@ -16,7 +16,8 @@ from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
 from grader.key.builders import KeyOrder, tell_step
-from grader.key.declared import refuse_unexpected, refuse_unknown_names
+from grader.key.declared import refuse_unexpected, refuse_unknown_names, refuse_unknown_rules
+from grader.key.drawing import load_rules
 from grader.key.reference import (
     Reference,
     arrays_of,
@@ -78,7 +79,9 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
     source = read_solution(folder.solutions / exercise.file)
     with reference_imports(folder):
         reference = Reference(exercise, source, folder)
-        plan = build_plan(folder.course, exercise, split, secret, reference.describe)
+        rules = load_rules(folder)
+        refuse_unknown_rules(folder, exercise, rules)
+        plan = build_plan(folder.course, exercise, split, secret, reference.describe, rules)
         runner = reference.runner(plan.tensors)
         runner.announce(plan.calls, exercise.forbids)
         answers = {}

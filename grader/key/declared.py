@@ -3,10 +3,13 @@
 import difflib
 from collections.abc import Mapping
 
-from grader.course.expressions import TensorSpec
+from grader.course.cases import Case
+from grader.course.expressions import RULES, TensorSpec
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Exercise
 from grader.errors import CourseError
+from grader.key.drawing import RULES_FILE
+from grader.plan.rules import Rule
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, Plan
 from grader.records.ids import CallId
@@ -15,7 +18,7 @@ from grader.worker.forbidden import resolve
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
-_DTYPE_KINDS = {"float": "f", "int": "iub"}  # in numpy's letters; a mask is an int below 2
+_DTYPE_KINDS = {"float": "f", "int": "iu", "bool": "b", "number": "f"}  # in numpy's letters
 
 
 def refuse_unknown_names(folder: CourseFolder, exercise: Exercise) -> None:
@@ -27,6 +30,25 @@ def refuse_unknown_names(folder: CourseFolder, exercise: Exercise) -> None:
                 f"{folder.root / COURSE_FILE}: {exercise.id} forbids '{name}', which does not exist"
                 + (f"; did you mean '{near}'?" if near else "")
             )
+
+
+def refuse_unknown_rules(folder: CourseFolder, exercise: Exercise, own: Mapping[str, Rule]) -> None:
+    """Raise CourseError where nothing is called like a rule that an input is drawn by."""
+    known = [*RULES, *own]
+    for target in exercise.targets:
+        properties = [one.own_case for one in folder.course.properties(exercise, target)]
+        cases = [Case(name="main"), *target.cases, *(case for case in properties if case)]
+        for case in cases:
+            for name, spec in case.input_specs(target.input_specs).items():
+                rule = spec.rule if isinstance(spec, TensorSpec) else ""
+                if rule and rule not in known:
+                    near = difflib.get_close_matches(rule, known, 1)
+                    where = f"{folder.root / COURSE_FILE}: {exercise.id}.{target.name}"
+                    raise CourseError(
+                        f"{where}: inputs.{name}: there is no rule '{rule}', neither of grader's "
+                        f"nor in solutions/{RULES_FILE}"
+                        + (f"; did you mean '{near[0]}'?" if near else "")
+                    )
 
 
 def _nearest(name: str) -> str:

@@ -48,7 +48,7 @@ class Reference:
             module = new_module(exercise.stem, str(self.path))
             error = run_units(module, [(str(self.path), source)], go_on=False)
         if error is not None:
-            raise CourseError(f"{self.path}: {_where(error, self.path)}")
+            raise CourseError(f"{self.path}: {error_of(error, self.path)}")
         self.namespace: dict[str, Any] = module.__dict__
         missing = [t.name for t in exercise.targets if t.name not in self.namespace]
         if missing:
@@ -65,7 +65,7 @@ class Reference:
         try:
             made = self.runner(tensors).targets.construct(target.name, construct, options)
         except Exception as error:  # noqa: BLE001 - whatever the solution raises is a course error
-            where = _where(error, self.path)
+            where = error_of(error, self.path)
             raise CourseError(f"{self.path}: {target.name} cannot be made: {where}") from None
         owners = dict(made.module.named_modules())
         places = locate_parts(made.module, self.earlier)
@@ -114,7 +114,8 @@ def _kind(owner: nn.Module, last: str) -> RoleKind:
     return RoleKind.LINEAR if parameter.dim() == 2 else RoleKind.VECTOR
 
 
-def _where(error: BaseException, path: Path) -> str:
+def error_of(error: BaseException, path: Path) -> str:
+    """Return what an exception of the course's own code says, with its line in a file."""
     described = describe_error(error, frozenset({str(path)}), _MESSAGE)
     line = f" (line {described.frames[-1].line})" if described.frames else ""
     return f"{described.type}: {described.message}{line}"

@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from grader.course.cases import Case
 from grader.course.expressions import (
     ArgumentSpec,
+    LiteralSpec,
     ProbeSpec,
     TensorSpec,
     literal,
     parse_argument,
     parse_dim,
 )
-from grader.course.models import Case, Course, Exercise, Target
+from grader.course.models import Course, Exercise, Target
 from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
+from grader.plan.rules import Rule, draw_by
 from grader.records.calls import PLAIN, Array, Call, DrawnCase, Plan
 from grader.records.ids import BIASES, MAIN, CallId, TensorId
 from grader.worker.protocol import (
@@ -48,6 +51,7 @@ class TargetPlanner:
     secret: bytes
     describe: Describe
     draw: Callable[[tuple[int, ...], int], Array] = draw_normal
+    rules: Mapping[str, Rule] = field(default_factory=dict)  # the course's own, by name
     biases: set[str] = field(default_factory=set)  # that the module has whatever the options
 
     # ---- cases ------------------------------------------------------------------------------
@@ -107,13 +111,8 @@ class TargetPlanner:
     ) -> Argument:
         """Return one argument of a call, drawn from its specification."""
         seed = self.seed(drawn, name)
-        if isinstance(spec, TensorSpec):
-            shape = spec.shape(dims)
-            if spec.below is None:
-                values = self.draw(shape, seed)
-            else:
-                values = draw_indices(shape, spec.below.size(dims), seed)
-            return TensorKey(self.tensor(drawn, name, values, case))
+        if isinstance(spec, TensorSpec | LiteralSpec):
+            return TensorKey(self.tensor(drawn, name, self._values(spec, dims, seed), case))
         if isinstance(spec, ProbeSpec):
             size = spec.size.size(dims)
             keys = {}
@@ -123,11 +122,31 @@ class TargetPlanner:
             return Probe(spec.probe, **keys)
         return Value(spec.value(dims))
 
+    def _values(self, spec: TensorSpec | LiteralSpec, dims: Mapping[str, int], seed: int) -> Array:
+        """Return the values of a tensor, drawn or as they are given; raises ValueError."""
+        if isinstance(spec, LiteralSpec):
+            return spec.of_shape(dims)
+        shape = spec.shape(dims)
+
+        def plain() -> Array:
+            if spec.kind == "float":
+                return self.draw(shape, seed)
+            below = 2 if spec.below is None else spec.below.size(dims)
+            return draw_indices(shape, below, seed)
+
+        drawn = draw_by(spec, dims, seed, self.rules, plain) if spec.rule else plain()
+        return drawn.astype(spec.held, copy=False)
+
     def inputs(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
-        """Return the inputs of a call on a drawn case."""
+        """Return the inputs of a call on a drawn case; what is not given at their end is left out.
+
+        What is not given in between is None.
+        """
+        specs = case.input_specs(self.target.input_specs)
+        given = [i for i, spec in enumerate(specs.values(), start=1) if spec is not None]
         return tuple(
-            self.argument(drawn, case, name, spec, drawn.dims)
-            for name, spec in self.target.input_specs.items()
+            Value(None) if spec is None else self.argument(drawn, case, name, spec, drawn.dims)
+            for name, spec in list(specs.items())[: max(given, default=0)]
         )
 
     # ---- calls ------------------------------------------------------------------------------
@@ -165,6 +184,8 @@ class TargetPlanner:
             options=dict(drawn.options),
             inputs=self.inputs(drawn, case),
             outputs=list(self.target.outputs),
+            numbers=[n for n, spec in self.target.output_specs.items() if spec.kind == "number"],
+            as_dict=self.target.as_dict,
             roles=roles,
             parameters={
                 r.name: self.tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
@@ -223,6 +244,9 @@ class TargetPlanner:
     def _add_gradient(self, drawn: DrawnCase, case: Case) -> None:
         cotangents = []
         for name, spec in self.target.output_specs.items():
+            if spec.kind != "float":
+                cotangents.append("")
+                continue
             values = draw_normal(spec.shape(drawn.dims), self.seed(drawn, f"cotangent {name}"))
             cotangents.append(self.tensor(drawn, f"cotangent.{name}", values, case))
         gradient = Action.GRADIENT

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from grader.compare.evidence import NOT_THERE, PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
-from grader.course.models import Case, Exercise, Target
+from grader.course.cases import Case
+from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import EARLIER, Kind, StandIns, asked_of, needs_factory, needs_tensor
 from grader.worker.names import Group

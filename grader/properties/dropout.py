@@ -7,7 +7,8 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.outcomes import unanswered
-from grader.course.models import Case, Exercise, Target
+from grader.course.cases import Case
+from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import (
     EARLIER,

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
+from grader.course.cases import Case
 from grader.course.expressions import parse_size
-from grader.course.models import Case
 from grader.plan.draw import draw_indices
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind

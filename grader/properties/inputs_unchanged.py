@@ -35,7 +35,7 @@ class InputsUnchanged(Kind):
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))
             for place, (name, argument) in enumerate(
-                zip(evidence.target.inputs, call.inputs, strict=True)
+                zip(evidence.target.inputs, call.inputs, strict=False)
             ):
                 if not isinstance(argument, TensorKey):
                     continue

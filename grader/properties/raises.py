@@ -6,7 +6,7 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import describe_student_error, explain_status
-from grader.course.models import Case
+from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
 from grader.records.answers import AnswerStatus

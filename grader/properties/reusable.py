@@ -7,8 +7,9 @@ from pydantic import Field
 
 from grader.compare.evidence import NOT_THERE, PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
+from grader.course.cases import Case
 from grader.course.expressions import Range
-from grader.course.models import Case, Exercise, Target
+from grader.course.models import Exercise, Target
 from grader.plan.draw import Dims
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind

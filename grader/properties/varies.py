@@ -7,7 +7,7 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
-from grader.course.models import Case
+from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import STILL, Kind, answers_of
 from grader.records.answers import AnswerStatus

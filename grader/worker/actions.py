@@ -102,7 +102,7 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         leaves.append(value.requires_grad_() if real else value)
         # a copy: an in-place operation on the input is another check's business
         inputs.append(value.clone() if real else value)
-    outputs = _as_list(ready.function(*inputs), len(call.outputs))
+    outputs = _outputs(call, ready.function(*inputs))
     total = _run_backward(bench, call, outputs)
     for place, leaf in enumerate(leaves):
         if isinstance(leaf, Tensor) and leaf.is_floating_point():
@@ -124,16 +124,15 @@ def _built_from(call: WorkerCall) -> tuple[object, ...]:
 
 def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) -> Tensor:
     """Take the gradient of the outputs, weighted by the call's cotangents; return their sum."""
-    if odd := [output for output in outputs if not isinstance(output, Tensor)]:
+    weighted = [(o, key) for o, key in zip(outputs, call.cotangents, strict=True) if key]
+    if odd := [output for output, _ in weighted if not isinstance(output, Tensor)]:
         raise TypeError(f"a gradient needs tensors, a {type_name(odd[0])} came")
-    total = sum(
-        (output * bench.targets.tensors[key].to(output.dtype)).sum()
-        for output, key in zip(outputs, call.cotangents, strict=True)
-    )
+    tensors = bench.targets.tensors
+    total = torch.as_tensor(sum((o * tensors[key].to(o.dtype)).sum() for o, key in weighted))
     if not total.requires_grad:
         raise CutOffError("the output is cut off from its inputs: no gradient can flow")
     total.backward()
-    return torch.as_tensor(total)
+    return total
 
 
 def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
@@ -154,10 +153,10 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             returned = ready.function(*inputs)
-    for name, output in zip(call.outputs, _as_list(returned, len(call.outputs)), strict=True):
+    for name, output in zip(call.outputs, _outputs(call, returned), strict=True):
         if isinstance(output, Tensor) and output.device != device.DEVICE:
             raise device.DeviceMix("the output is on another device than the input")
-        claim.add(tensor_name(Group.OUTPUT, name), device.values(output))
+        claim.add_output(call, name, device.values(output))
 
 
 def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
@@ -165,12 +164,9 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     if ready.module is not None:
         ready.module.train()
     repeats = call.repeats
-    inputs = [
-        v.repeat(repeats, *[1] * (v.dim() - 1)) if isinstance(v, Tensor) else v
-        for v in bench.targets.inputs(call.inputs)
-    ]
+    inputs = _repeated(bench.targets.inputs(call.inputs), repeats)
     with torch.no_grad():
-        outputs = _as_list(ready.function(*inputs), len(call.outputs))
+        outputs = _outputs(call, ready.function(*inputs))
     for name, output in zip(call.outputs, outputs, strict=True):
         if not isinstance(output, Tensor) or output.size(0) % repeats:
             raise TypeError(f"in training mode the {name} has another shape than in evaluation")
@@ -183,6 +179,18 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         together, spread = _neighbours(samples - mean)
         claim.tensors[tensor_name(Group.TOGETHER, name)] = together
         claim.tensors[tensor_name(Group.TOGETHER_SECOND, name)] = spread
+
+
+def _repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:
+    """Repeat the samples: the first axis of the first tensor, and what else has it."""
+    first = next((v for v in inputs if isinstance(v, Tensor)), None)
+    samples = first.shape[:1] if first is not None else ()
+    return [
+        v.repeat(repeats, *[1] * (v.dim() - 1))
+        if isinstance(v, Tensor) and v.dim() and v.shape[:1] == samples
+        else v
+        for v in inputs
+    ]
 
 
 def _neighbours(errors: Tensor) -> tuple[Tensor, Tensor]:
@@ -253,7 +261,13 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         claim.add(held_name(number, variable), value)
 
 
-def _as_list(returned: Any, count: int) -> list[Any]:
+def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
+    """Return the outputs in order; raises TypeError where they come in another form."""
+    count = len(call.outputs)
+    if call.as_dict:
+        if not isinstance(returned, dict) or set(returned) != set(call.outputs):
+            raise TypeError(f"a dict of {', '.join(call.outputs)} was expected")
+        return [returned[name] for name in call.outputs]
     if count == 1:
         return [returned]
     if not isinstance(returned, tuple | list) or len(returned) != count:

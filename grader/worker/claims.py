@@ -1,5 +1,6 @@
 """Gathers what one call came to: plain tensors, and a description of what was returned."""
 
+from itertools import islice
 from typing import Any
 
 import torch
@@ -36,15 +37,45 @@ class CallClaim:
         plain = value.detach().resolve_conj().resolve_neg()
         self.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
 
+    def add_output(self, call: WorkerCall, name: str, value: Any) -> None:
+        """Take an output: a tensor, or a number where one is due, as a tensor without axes."""
+        if name not in call.numbers:
+            self.add(tensor_name(Group.OUTPUT, name), value)
+        elif type(value) in (int, float):
+            self.add(tensor_name(Group.OUTPUT, name), _as_tensor(value))
+
     def add_returned(self, call: WorkerCall, returned: Any) -> None:
-        """Describe what a call returned, and take its tensors."""
-        single = len(call.outputs) == 1
-        parts = [returned] if single or not isinstance(returned, tuple | list) else list(returned)
+        """Describe what a call returned, and take its outputs."""
+        single = len(call.outputs) == 1 and not call.as_dict
         self.info.returned = None if single else type_name(returned)
+        if call.as_dict and isinstance(returned, dict):
+            self._add_dict(call, returned)
+            return
+        several = isinstance(returned, tuple | list) and not single
+        parts = list(returned) if several else [returned]
         self.info.count = len(parts)
         self.info.parts = [_describe(part) for part in parts[:_LISTED]]
-        for name, part in zip(call.outputs, parts, strict=False):
-            self.add(tensor_name(Group.OUTPUT, name), part)
+        for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
+            self.add_output(call, name, part)
+
+    def _add_dict(self, call: WorkerCall, returned: dict[Any, Any]) -> None:
+        named = {name: returned[name] for name in call.outputs if name in returned}
+        self.info.count = len(returned)
+        self.info.keys = [_shown_key(key) for key in islice(returned, _LISTED)]
+        self.info.parts = [_describe(part) for part in named.values()][:_LISTED]
+        for name, part in named.items():
+            self.add_output(call, name, part)
+
+
+def _as_tensor(number: float) -> Tensor:
+    try:
+        return torch.tensor(float(number), dtype=torch.float64)
+    except OverflowError:  # of an int that no float can hold
+        return torch.tensor(float("inf"), dtype=torch.float64)
+
+
+def _shown_key(key: Any) -> str:
+    return key[:80] if type(key) is str else f"a {type_name(key)}"
 
 
 def _describe(value: Any) -> ValueClaim:

@@ -83,7 +83,7 @@ class Role:
 class Value:
     """An argument that is a plain value."""
 
-    value: Scalar
+    value: Scalar | None  # None where nothing is given
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,14 @@ class WorkerCall:
     outputs: Sequence[str]  # names of what comes back
     roles: Sequence[Role] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)  # role -> tensor key
-    cotangents: Sequence[str] = ()  # tensor keys, one an output
+    cotangents: Sequence[str] = ()  # tensor keys, one an output, "" where it has no gradient
     again: Sequence[Argument] = ()  # the second inputs of a reuse
     strided: bool = False  # the inputs are views that are not contiguous
     watch: bool = False  # for forbidden names
     repeats: int = 1  # of the inputs of a training call, each under a mask of its own
     training: Training | None = None
+    numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
+    as_dict: bool = False  # the outputs come in a dict
 
     @property
     def sent(self) -> dict[str, object]:
@@ -280,6 +282,7 @@ class InfoClaim:
     returned: str | None = None  # the container's type where several values were due
     count: int = 1
     parts: list[ValueClaim] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # of a dict that was due
     registered: int | None = None  # numbers that the module registers
     names: list[ShapeClaim] = field(default_factory=list)  # its parameters
     loose: list[LooseClaim] = field(default_factory=list)

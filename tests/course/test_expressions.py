@@ -15,8 +15,8 @@ from grader.course.expressions import (
     literal,
     parse_argument,
     parse_dim,
+    parse_output,
     parse_size,
-    parse_tensor,
 )
 from grader.errors import CourseError
 from grader.plan.draw import resolve_dims
@@ -53,7 +53,7 @@ def test_dim_reads_a_range(low: int, more: int) -> None:
 
 @given(axes=st.lists(names, min_size=1, max_size=4))
 def test_tensor_reads_the_dims_of_its_axes(axes: list[str]) -> None:
-    spec = parse_tensor(f"float[{', '.join(axes)}]")
+    spec = parse_output(f"float[{', '.join(axes)}]")
     assert spec.names() == set(axes)
     assert spec.shape(dict.fromkeys(axes, 2)) == (2,) * len(axes)
 
@@ -64,6 +64,10 @@ def test_tensor_reads_the_dims_of_its_axes(axes: list[str]) -> None:
         ("float[b, h*d]", TensorSpec("float", (Size("b"), Size("h*d")), None)),
         ("float[]", TensorSpec("float", (), None)),
         ("int[b, t] < v + 1", TensorSpec("int", (Size("b"), Size("t")), Size("v + 1"))),
+        ("bool[b, t]", TensorSpec("bool", (Size("b"), Size("t")), None)),
+        ("int32[b] < t", TensorSpec("int", (Size("b"),), Size("t"), "int32")),
+        ("int[b] < t + 1 by own", TensorSpec("int", (Size("b"),), Size("t + 1"), rule="own")),
+        ("bool[t, t] by causal", TensorSpec("bool", (Size("t"), Size("t")), None, rule="causal")),
         ("mixing[2*k]", ProbeSpec("mixing", Size("2*k"))),
         ("h*d", Size("h*d")),
     ],
@@ -79,7 +83,11 @@ def test_argument_reads_every_form(text: str, due: object) -> None:
         "float[b, t",
         "float[b] < 3",
         "int[b]",
-        "bool[b]",
+        "bool[b] < 2",
+        "bool[b] by",
+        "float[b] by causal",
+        "bool[b] by sorted",
+        "int64[b] < 2",
         "b**2",
         "b/2",
         "f(b)",
@@ -122,7 +130,7 @@ def test_division_by_zero_is_an_error_of_the_course() -> None:
 
 
 def test_axis_of_is_that_dim_alone() -> None:
-    spec = parse_tensor("float[b*h, t]")
+    spec = parse_output("float[b*h, t]")
     assert (spec.axis_of("t"), spec.axis_of("b")) == (1, None)
 
 
