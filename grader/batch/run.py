@@ -66,7 +66,7 @@ def run_batch(
     folder, hidden = request.folder, request.hidden
     level = choose_for_class(request.isolation)
     entries = find_entries(request.submissions, folder.course)
-    admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.limits)
+    admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.widest_limits)
     _refuse_inside(request)
     Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
     results = Results(request.results, _about(folder, hidden=hidden))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from grader.course.models import Limits
+from grader.course.limits import Limits
 from grader.execute.isolation import Isolation, Level, probe
 from grader.execute.launch import WarmProcess
 from grader.execute.memory import find_memory, place_for_group

@@ -11,8 +11,9 @@ from grader.course.expressions import (
     TensorSpec,
     literal_array,
     parse_argument,
+    parse_output,
 )
-from grader.course.record import Argument, Dim, Given, Literal_, Record
+from grader.course.record import Argument, Dim, Given, Literal_, Output, Record
 
 
 class Adjustment(Record):
@@ -44,6 +45,9 @@ class Case(Record):
         description="inputs other than the target's: `null` where one is not given, small values "
         "as they stand (`[[true, false]]`), or a tensor of another shape or rule",
     )
+    outputs: dict[str, Output] = Field(
+        default={}, description="outputs of another shape than the target's"
+    )
     gradient: bool = Field(default=True, description="whether gradients are compared as well")
 
     @property
@@ -69,11 +73,19 @@ class Case(Record):
             specs[name] = own
         return specs
 
+    def output_specs(self, declared: Mapping[str, TensorSpec]) -> dict[str, TensorSpec]:
+        """Return what comes back, in order."""
+        own = {name: parse_output(text) for name, text in self.outputs.items()}
+        return {name: own.get(name, spec) for name, spec in declared.items()}
+
 
 def misfit_of(
-    case: Case, declared: Mapping[str, ArgumentSpec], dims: Mapping[str, Dim]
+    case: Case,
+    declared: Mapping[str, ArgumentSpec],
+    outputs: Mapping[str, TensorSpec],
+    dims: Mapping[str, Dim],
 ) -> tuple[tuple[str, ...], str] | None:
-    """Return where a case does not fit its target's inputs and what is wrong, None where it fits.
+    """Return where a case does not fit its target and what is wrong, None where it fits.
 
     Whether small values have the shape that is due is seen once sizes are drawn.
     """
@@ -90,6 +102,15 @@ def misfit_of(
         read = parse_argument(value).names() if isinstance(value, str) else frozenset()
         if unknown := sorted(read - set(dims)):
             return where, f"reads the dim '{unknown[0]}', not declared"
+    for name, text in case.outputs.items():
+        kind = outputs[name].kind if name in outputs else ""
+        if (own := parse_output(text)).kind != kind:
+            why = (
+                f"should be of {kind}s, as for the target" if kind else "is no output of the target"
+            )
+            return ("outputs", name), why
+        if unknown := sorted(own.names() - set(dims)):
+            return ("outputs", name), f"reads the dim '{unknown[0]}', not declared"
     for name in case.values:
         spec = declared.get(name)
         if isinstance(spec, TensorSpec) and spec.kind != "float":

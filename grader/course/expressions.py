@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from grader.worker.protocol import Scalar
 
-PROBES = ("mixing", "pointwise")  # the given sublayers that the worker knows
+PROBES = ("mixing", "pointwise", "masked", "crossing")  # the given sublayers of the worker
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,

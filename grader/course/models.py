@@ -26,6 +26,7 @@ from grader.course.expressions import (
     parse_dim,
     parse_output,
 )
+from grader.course.limits import Limits, OwnLimits
 from grader.course.record import Argument, Dim, Output, Record, error_at
 from grader.course.traps import Trap
 from grader.records.ids import BIASES, MAIN, CheckId, Kind
@@ -46,33 +47,6 @@ class Tolerances(Record):
 
     float64: Tolerance = Field(description="for the first comparison")
     float32: Tolerance = Field(description="for code that insists on float32")
-
-
-class Limits(Record):
-    """What one submission may use."""
-
-    case_seconds: float = Field(gt=0, description="wall seconds for one call")
-    target_seconds: float = Field(gt=0, description="wall seconds for one target")
-    submission_seconds: float = Field(gt=0, description="wall seconds for one exercise's file")
-    total_seconds: float | None = Field(
-        default=None,
-        gt=0,
-        description="wall seconds for all exercises of a submission together; "
-        "twice `submission_seconds` where it is not given",
-    )
-    cpu_seconds: int = Field(gt=0, description="CPU seconds for one process")
-    data_mib: int = Field(gt=0, description="MiB of memory that the code may take")
-    answer_mib: float = Field(gt=0, description="MiB that the answer to one call may have")
-    output_kib: int = Field(gt=0, description="KiB of printed output that are kept")
-    message_kib: int = Field(gt=0, description="KiB of an error's text that are kept")
-    source_kib: int = Field(gt=0, description="KiB that one submitted file may have")
-    open_files: int = Field(gt=0, description="file descriptors")
-    restarts: int = Field(ge=0, description="fresh processes for a target after a hang or crash")
-
-    @property
-    def together_seconds(self) -> float:
-        """The wall seconds for all exercises of a submission together."""
-        return self.total_seconds or 2 * self.submission_seconds
 
 
 class Property(Record):
@@ -253,7 +227,7 @@ class Target(Record):
             if prop.own_case is not None
         ]
         for place, case in cases:
-            if wrong := misfit_of(case, self.input_specs, self.dims):
+            if wrong := misfit_of(case, self.input_specs, self.output_specs, self.dims):
                 raise error_at((*place, *wrong[0]), wrong[1])
         return self
 
@@ -269,6 +243,9 @@ class Exercise(Record):
         default=[], description="qualified names, as `torch.nn.LayerNorm`, that code must not use"
     )
     targets: list[Target] = Field(min_length=1, description="what is graded, in order")
+    limits: OwnLimits = Field(
+        default=OwnLimits(), description="its own, in place of those of the course"
+    )
     traps: dict[Trap, str] = Field(
         default={},
         description="how the lesson's passage begins on what exceptions are about, as "
@@ -364,6 +341,17 @@ class Course(Record):
     def exercise(self, exercise_id: str) -> Exercise:
         """Return the exercise of that id; raises KeyError."""
         return {exercise.id: exercise for exercise in self.exercises}[exercise_id]
+
+    def limits_of(self, exercise: Exercise) -> Limits:
+        """Return what a submission may use in an exercise."""
+        own = exercise.limits.model_dump(exclude_none=True)
+        return self.limits.model_copy(update=own) if own else self.limits
+
+    @property
+    def widest_limits(self) -> Limits:
+        """The course's limits with the most memory that some exercise may take."""
+        most = max(self.limits_of(exercise).data_mib for exercise in self.exercises)
+        return self.limits.model_copy(update={"data_mib": most})
 
     def earlier(self, exercise: Exercise) -> list[Exercise]:
         """Return the exercises before this one, in order."""

@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.course.models import Limits as CourseLimits
+from grader.course.limits import Limits as CourseLimits
 from grader.worker.control import Death, Limits
 
 End = int | socket.socket  # of a pipe: a descriptor, or a socket where pipes cannot be waited for

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from grader.course.models import Limits
+from grader.course.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,30 @@ class Clock:
         self._limits = limits
         self._exercises = exercises
         self._begun: set[str] = set()
-        self._left = limits.together_seconds
+        self._own = limits  # of the exercise that is under way
+        self._left = self._together = limits.together_seconds
 
-    def begin(self, exercise: str) -> None:
-        """Begin an exercise; what is begun again has no more time for that."""
+    def begin(self, exercise: str, own: Limits | None = None) -> None:
+        """Begin an exercise, maybe with limits of its own.
+
+        What is begun again has no more time for that.
+        """
+        self._own = own or self._limits
+        if exercise not in self._begun:
+            more = max(0.0, self._own.submission_seconds - self._limits.submission_seconds)
+            self._left += more
+            self._together += more
         self._begun.add(exercise)
 
     def end(self) -> End:
         """Return when this exercise has to be done, if it begins to run now."""
-        end = End.of_file(self._limits)
+        end = End.of_file(self._own)
         part = self._limits.together_seconds / (2 * max(self._exercises, 1))
         waiting = max(self._exercises - len(self._begun), 0)
         left = time.monotonic() + self._left - waiting * part
         if end.at <= left:
             return end
-        together = shown_seconds(self._limits.together_seconds)
+        together = shown_seconds(self._together)
         return End(left, f"all files of the submission together may take {together}")
 
     @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course.models import Limits
+from grader.course.limits import Limits
 from grader.errors import UsageError
 
 _PROCESSES = 700  # MiB of what grades beside children: the key, torch, and what a fork writes to

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from grader.course.models import Limits
+from grader.course.limits import Limits
 from grader.execute.channel import Channel, Closed, Flood, Late
 from grader.execute.child import limits_of
 from grader.execute.clock import Clock, End, shown_seconds
@@ -112,7 +112,8 @@ class SharedChild:
         line, self._line = self._line, None
         if line is None:
             return None
-        if not (line.served <= job.standins and job.plain and line.channel.quiet):
+        fits = line.limits == limits and line.served <= job.standins
+        if not (fits and job.plain and line.channel.quiet):
             line.end()
             return None
         collected = Collected()
@@ -239,6 +240,7 @@ class _WorkerChannel:
 
     def __init__(self, warm: WarmProcess, limits: Limits) -> None:
         self._warm = warm
+        self.limits = limits
         self.served: set[str] = set()  # stems whose stand-ins the child has had
         self.child = warm.start(limits_of(limits))
         self.channel = Channel(

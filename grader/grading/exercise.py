@@ -85,12 +85,13 @@ def run_exercise(
     `pairs` gives the signatures of two bugs at once; they are asked for on first need. `quick`
     leaves out the search for the smallest input that breaks a property; verdicts are the same.
     """
-    shared.clock.begin(exercise.id)
+    limits = folder.course.limits_of(exercise)
+    shared.clock.begin(exercise.id, limits)
     source = submission.source(exercise)
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    rounds = Rounds(folder.course, key, warm, jobs, shared.clock)
+    rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock)
     rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:

@@ -24,6 +24,7 @@ import safetensors.numpy
 from grader.compare.diagnosis import known_by_values
 from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
 from grader.compare.steps import count_steps
+from grader.course.limits import Limits
 from grader.course.models import Course
 from grader.execute.clock import Clock, End
 from grader.execute.launch import WarmProcess
@@ -46,6 +47,7 @@ class Rounds:
     """The rounds of one exercise; `answers` and the rest are there once `run` has been called."""
 
     course: Course
+    limits: Limits  # of the exercise
     key: AnswerKey
     warm: WarmProcess
     jobs: dict[Earlier, Job]  # by what imports of earlier exercises find; a child each
@@ -138,7 +140,7 @@ class Rounds:
         return {name: [answers[one.id] for one in some] for name, some in calls.items()}
 
     def _run_first(self, kept: SharedChild) -> None:
-        limits, payload = self.course.limits, self.key.payload
+        limits, payload = self.limits, self.key.payload
         self._begin()
         for kind, job in self.jobs.items():
             with self.running():
@@ -289,7 +291,7 @@ class Rounds:
                 self.jobs[kind],
                 calls,
                 payload,
-                self.course.limits,
+                self.limits,
                 dtype,
                 end=self.end,
                 kept=kept,

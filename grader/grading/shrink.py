@@ -70,7 +70,8 @@ def _find(
     )
     inputs = st.tuples(small_numbers(len(free), len(free)), small_numbers(0, _VALUES))
     try:
-        trial = _Trial(evidence, prop, Interview(warm, job, evidence.course.limits, end))
+        limits = evidence.course.limits_of(evidence.exercise)
+        trial = _Trial(evidence, prop, Interview(warm, job, limits, end))
     except (Late, Closed, Violation):
         return None
     try:

@@ -12,7 +12,7 @@ from grader.key.drawing import RULES_FILE
 from grader.plan.rules import Rule
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, Plan
-from grader.records.ids import CallId
+from grader.records.ids import MAIN, CallId
 from grader.records.text import shown_shape
 from grader.worker.forbidden import resolve
 from grader.worker.names import Group, of_group
@@ -37,7 +37,7 @@ def refuse_unknown_rules(folder: CourseFolder, exercise: Exercise, own: Mapping[
     known = [*RULES, *own]
     for target in exercise.targets:
         properties = [one.own_case for one in folder.course.properties(exercise, target)]
-        cases = [Case(name="main"), *target.cases, *(case for case in properties if case)]
+        cases = [Case(name=MAIN), *target.cases, *(case for case in properties if case)]
         for case in cases:
             for name, spec in case.input_specs(target.input_specs).items():
                 rule = spec.rule if isinstance(spec, TensorSpec) else ""
@@ -81,9 +81,11 @@ def refuse_unexpected(
     if answer.error is None and due:
         raise CourseError(f"{where} should raise {due}, and does not")
     if call.id == str(CallId(target.name, call.case, Action.FORWARD)):
-        dims = plan.case(target.name, call.case).dims
+        drawn = plan.case(target.name, call.case)
+        case = next((c for c in target.cases if c.slug == drawn.slug), Case(name=MAIN))
+        declared = case.output_specs(target.output_specs)
         for name, came in of_group(answer.tensors, Group.OUTPUT).items():
-            _refuse_other_form(f"{where}'s `{name}`", target.output_specs[name], dims, came)
+            _refuse_other_form(f"{where}'s `{name}`", declared[name], drawn.dims, came)
 
 
 def _refuse_other_form(

@@ -91,7 +91,9 @@ def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> Autogra
         if not waiting:
             return outcome
         progress.expect(len(waiting))
-        admission = admit(min(request.jobs, len(waiting)), request.memory, folder.course.limits)
+        admission = admit(
+            min(request.jobs, len(waiting)), request.memory, folder.course.widest_limits
+        )
         outcome.admission = admission.note
         workplace = _workplace(folder, request, SandboxExecute(parent=converter), progress)
         begin = partial(_student_grader, request.directory.resolve(), sheets)

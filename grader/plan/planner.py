@@ -243,7 +243,7 @@ class TargetPlanner:
 
     def _add_gradient(self, drawn: DrawnCase, case: Case) -> None:
         cotangents = []
-        for name, spec in self.target.output_specs.items():
+        for name, spec in case.output_specs(self.target.output_specs).items():
             if spec.kind != "float":
                 cotangents.append("")
                 continue

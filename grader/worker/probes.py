@@ -1,32 +1,83 @@
 """Given sublayers: small modules with parameters of a case, that reveal nothing of a solution.
 
-Each maps (b, t, k) to (b, t, k). `mixing` blends in the mean over time, so it keeps the
-permutation of positions; `pointwise` sees one position at a time.
+Each returns tanh(x own + other mixed) of x's shape (b, t, k); they differ in what `other` is.
 """
 
 import torch
 from torch import Tensor, nn
 
 
-class GivenSublayer(nn.Module):
-    """tanh(x own [+ mean over time of x, mixed])."""
+class _Given(nn.Module):
+    """What all of them have."""
 
-    def __init__(self, own: Tensor, mixed: Tensor, *, mixing: bool) -> None:
+    def __init__(self, own: Tensor, mixed: Tensor) -> None:
         super().__init__()
         self.own = nn.Parameter(own)
         self.mixed = nn.Parameter(mixed)
+
+    def _joined(self, x: Tensor, other: Tensor) -> Tensor:
+        return torch.tanh(x @ self.own + other @ self.mixed)
+
+    def _check(self, *sequences: Tensor) -> None:
+        for x in sequences:
+            if x.dim() != 3 or x.size(-1) != self.own.size(0):
+                due = f"(batch, time, {self.own.size(0)})"
+                raise ValueError(f"the given sublayer takes {due}, got {tuple(x.shape)}")
+
+
+class GivenSublayer(_Given):
+    """Sees one position at a time, its numbers in reverse order too; or the mean over time.
+
+    With the mean it keeps the permutation of positions.
+    """
+
+    def __init__(self, own: Tensor, mixed: Tensor, *, mixing: bool) -> None:
+        super().__init__(own, mixed)
         self.mixing = mixing
 
     def forward(self, x: Tensor) -> Tensor:
         """Return a tensor of x's shape (b, t, k)."""
-        if x.dim() != 3 or x.size(-1) != self.own.size(0):
-            raise ValueError(
-                f"the given sublayer takes (batch, time, {self.own.size(0)}), got {tuple(x.shape)}"
-            )
+        self._check(x)
         other = x.mean(dim=1, keepdim=True).expand_as(x) if self.mixing else x.flip(-1)
-        return torch.tanh(x @ self.own + other @ self.mixed)
+        return self._joined(x, other)
 
 
-def build_probe(name: str, own: Tensor, mixed: Tensor) -> GivenSublayer:
+class MaskedSublayer(_Given):
+    """Blends in the mean over what a mask (t, t) or (b, t, t) shows each position."""
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return a tensor of x's shape (b, t, k); no mask shows everything."""
+        self._check(x)
+        if mask is None:
+            mask = x.new_ones(x.size(1), x.size(1), dtype=torch.bool)
+        return self._joined(x, _share(mask, x) @ x)
+
+
+class CrossingSublayer(_Given):
+    """Blends in the mean over another sequence (b, s, k), of which a mask (b, s) shows a part."""
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return a tensor of x's shape (b, t, k); no mask shows everything."""
+        self._check(x, memory)
+        if mask is None:
+            mask = memory.new_ones(memory.shape[:2], dtype=torch.bool)
+        return self._joined(x, (_share(mask, x)[:, None] @ memory).expand_as(x))
+
+
+def _share(mask: Tensor, like: Tensor) -> Tensor:
+    """Return what each place counts for; a row that shows nothing counts for nothing."""
+    if mask.dtype is not torch.bool:
+        raise ValueError(f"the given sublayer takes a mask of true and false, got {mask.dtype}")
+    shown = mask.to(like.dtype)
+    return shown / shown.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def build_probe(name: str, own: Tensor, mixed: Tensor) -> nn.Module:
     """Return the probe of that name with a case's values."""
-    return GivenSublayer(own, mixed, mixing=name == "mixing")
+    match name:
+        case "masked":
+            return MaskedSublayer(own, mixed)
+        case "crossing":
+            return CrossingSublayer(own, mixed)
+        case _:
+            return GivenSublayer(own, mixed, mixing=name == "mixing")

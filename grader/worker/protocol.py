@@ -97,7 +97,7 @@ class TensorKey:
 class Probe:
     """An argument that is a given sublayer, with the keys of its two matrices."""
 
-    probe: str  # "mixing" or "pointwise"
+    probe: str  # "mixing", as in `grader.worker.probes`
     own: str
     mixed: str
 

@@ -109,6 +109,14 @@ def test_own_inputs_tell_mistakes(tmp_path: Path, old: str, new: str, failing: s
             "the values should be those of a tensor of bools",
         ),
         ("inputs: {mask: null}", "values: {mask: {scale: 2}}", 19, "is neither scaled nor shifted"),
+        (
+            "mask: null}",
+            "mask: null}, outputs: {totl: 'float[b]'}",
+            19,
+            "is no output of the target",
+        ),
+        ("mask: null}", "mask: null}, outputs: {total: 'bool[b]'}", 19, "should be of floats, as"),
+        ("mask: null}", "mask: null}, outputs: {total: 'float[q]'}", 19, "reads the dim 'q', not"),
         ("by lengths", "by sorted", 16, "'sorted' draws float and int tensors only"),
         ('total: "float[b]"', 'total: "float[b] by sorted"', 17, "is not drawn, so it has no rule"),
     ],
@@ -129,6 +137,11 @@ def test_bad_declaration_is_one_line(
     ("old", "new", "said"),
     [
         ("by lengths", "by lenghts", "no rule 'lenghts', neither of grader's nor in solutions"),
+        (
+            "{name: no mask",
+            "{name: no mask, outputs: {total: 'float[1]'}",
+            "`total` has the shape (2,); course.yml declares (1,)",
+        ),
         ("dims: {b: 2, t: 3}, ", "", "a case gives values of the shape (2, 3)"),
         ("bool[1, t] by some_true", "bool[t] by causal", "the rule 'causal' needs two axes"),
     ],
@@ -136,7 +149,7 @@ def test_bad_declaration_is_one_line(
 def test_bad_drawing_is_refused_as_the_key_is_built(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
-    with pytest.raises(CourseError, match=r"exercise1\.masked_sum: ") as caught:
+    with pytest.raises(CourseError, match=r"exercise1\.masked_sum: |on masked_sum/") as caught:
         plan_of(course_of(tmp_path, TARGET.replace(old, new), RIGHT))
     assert said in str(caught.value)
 

@@ -69,6 +69,7 @@ def test_tensor_reads_the_dims_of_its_axes(axes: list[str]) -> None:
         ("int[b] < t + 1 by own", TensorSpec("int", (Size("b"),), Size("t + 1"), rule="own")),
         ("bool[t, t] by causal", TensorSpec("bool", (Size("t"), Size("t")), None, rule="causal")),
         ("mixing[2*k]", ProbeSpec("mixing", Size("2*k"))),
+        ("crossing[k]", ProbeSpec("crossing", Size("k"))),
         ("h*d", Size("h*d")),
     ],
 )

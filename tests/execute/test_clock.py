@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from grader.course.limits import Limits
 from grader.course.load import CourseFolder
-from grader.course.models import Limits
 from grader.execute import clock
 from grader.execute.clock import Clock
 
@@ -63,6 +63,20 @@ def test_the_limit_that_is_hit_is_told(limits: Limits, now: list[float]) -> None
     with mine.running():
         now[0] += 100
     assert mine.end().told == "all files of the submission together may take 120 seconds"
+
+
+def test_exercise_with_more_time_takes_none_of_the_others(limits: Limits, now: list[float]) -> None:
+    mine = Clock(limits, 2)
+    slow = limits.model_copy(update={"submission_seconds": 300})
+    for _ in range(2):  # once more is no more
+        mine.begin("slow", slow)
+    with mine.running():
+        now[0] += 300
+    mine.begin("next", limits)
+    assert mine.end().at - now[0] == 60
+    with mine.running():
+        now[0] += 50
+    assert mine.end().told == "all files of the submission together may take 360 seconds"
 
 
 def test_time_of_graders_own_costs_nothing(limits: Limits, now: list[float]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from support import SUBMISSIONS, assert_full, plain_call, solution
 
+from grader.course.limits import OwnLimits
 from grader.course.load import CourseFolder
 from grader.execute.channel import Channel, Closed
 from grader.execute.child import Child
@@ -69,6 +70,21 @@ def runs(engine: Engine, **texts: str) -> list[ExerciseResult]:
     """Grade texts by exercise, one after the other."""
     chosen = [engine.folder.course.exercise(name) for name in texts]
     return [run.result for run in engine.runs(chosen, handed_in(engine, texts), quick=True)]
+
+
+def test_exercise_with_other_limits_gets_a_child_of_its_own(
+    engine: Engine, started: list[Child]
+) -> None:
+    course = engine.folder.course
+    own = [
+        e.model_copy(update={"limits": OwnLimits(data_mib=900 + i)})
+        for i, e in enumerate(course.exercises)
+    ]
+    folder = replace(engine.folder, course=course.model_copy(update={"exercises": own}))
+    texts = {name: solution(name) for name in ("exercise4", "exercise5")}
+    for result in runs(replace(engine, folder=folder), **texts):
+        assert_full(result)
+    assert len(started) == 2
 
 
 def test_plain_exercises_share_a_child(engine: Engine, started: list[Child]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support import TESTS, assert_full, edited, find_check
 
+from grader.course.limits import OwnLimits
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
@@ -26,16 +27,18 @@ RIGHT = (COURSE / "solutions" / FILE).read_text(encoding="utf-8")
 def grade_ragged(
     warm: WarmProcess,
     key_cache: Path,  # noqa: ARG001 - keys are built
-) -> Callable[[str], ExerciseResult]:
+) -> Callable[..., ExerciseResult]:
     """Return a function that grades a text."""
     folder = load_course(COURSE)
     (exercise,) = folder.course.exercises
     keys = replace(load_keys(folder, [exercise.id], PUBLIC), pairs=lambda _: {})
-    engine = Engine(folder, keys, Standins({}), warm)
 
-    def graded(text: str) -> ExerciseResult:
+    def graded(text: str, limits: OwnLimits = exercise.limits) -> ExerciseResult:
         submission = Submission({exercise.id: Source(FILE, units=((FILE, text),))})
-        return engine.run(exercise, submission).result
+        limited = exercise.model_copy(update={"limits": limits})
+        course = folder.course.model_copy(update={"exercises": [limited]})
+        engine = Engine(replace(folder, course=course), keys, Standins({}), warm)
+        return engine.run(limited, submission).result
 
     return graded
 
@@ -94,3 +97,17 @@ def test_causal_shows_the_smallest_input(grade_ragged: Any) -> None:
     assert found.case.dims == {"n": 1, "t": 2}
     assert found.case.inputs is not None
     assert found.case.inputs["mask"] == [[True, False], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [(OwnLimits(), Status.PASSED), (OwnLimits(case_seconds=0.4), Status.TIMEOUT)],
+    ids=["of the course", "of the exercise"],
+)
+def test_exercise_keeps_to_its_own_limits(
+    limits: OwnLimits, status: Status, grade_ragged: Any
+) -> None:
+    first = "    places = torch.arange(width"
+    slow = "    __import__('time').sleep(1 if lengths.dtype == torch.int32 else 0)\n"
+    result = grade_ragged(edited(RIGHT, (first, slow + first)), limits)
+    assert find_check(result, "valid/numeric").status is status
