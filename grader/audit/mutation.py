@@ -165,7 +165,7 @@ class _Bench:
         known = [target.name for target in self.exercise.targets]
         for own in [name] if name in known else known:  # a helper may serve any target
             try:
-                with _deadline(self.folder.course.limits.case_seconds):
+                with _deadline(self.folder.course.limits_of(self.exercise).case_seconds):
                     found = self.first_failure(mutation.source, own)
             except _Late:
                 return _ENDLESS
