@@ -229,16 +229,15 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     surplus = _surplus(info)
     count = (info.registered or 0) - (expected.info.registered or 0)
     explained = sum(prod(one.shape) for one in surplus) - sum(prod(r.shape) for r in absent)
-    course, exercise, target = evidence.course, evidence.exercise, evidence.target
-    audits = [p.name for p in kinds_of(course, exercise, target) if isinstance(p, Registered)]
-    registered = frozenset(audits if count == explained else [])
+    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    audits = {p.name for p in kinds if isinstance(p, Registered)}
+    registered = frozenset(audits if count == explained else ())
     found = []
     if absent:
         layers = " and ".join(_layer(info, r.name) for r in absent)
-        verb = "has no bias" if len(absent) == 1 else "have no bias"
+        said = f"{layers} {'has' if len(absent) == 1 else 'have'} no bias"
         step = "give it one: torch makes it unless told otherwise"
-        groups = frozenset([BIASES])
-        found.append(Deviation(f"{layers} {verb}", step, groups, registered, of_biases=True))
+        found.append(Deviation(said, step, frozenset([BIASES]), registered, of_biases=True))
     if surplus and registered:
         names = [f"`{clean(one.name, 60)}`" for one in surplus[:_SHOWN]]
         listed = f" ({', '.join(names)}{', …' if len(surplus) > _SHOWN else ''})"

@@ -160,10 +160,13 @@ def _judge(
         found, deviations = _diagnose(evidence, check_target(evidence), rounds, pairs)
     results = _told_by_name(evidence, tell(evidence, deviations, results), found)
     checks = point_to_hint(results) if found and found.bugs else results
-    wrong = any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
-    return _Judged(
-        evidence, checks, found, _notes_of(evidence) + (_note_rows(evidence) if wrong else [])
-    )
+    rows = _note_rows(evidence) if _is_wrong(results) else []
+    return _Judged(evidence, checks, found, _notes_of(evidence) + rows)
+
+
+def _is_wrong(results: Sequence[CheckResult]) -> bool:
+    """Whether values are wrong where no option is given."""
+    return any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
 
 
 def _rearranged(
@@ -173,8 +176,7 @@ def _rearranged(
 
     None where they are taken so already, or values are right.
     """
-    wrong = any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
-    if not wrong or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
+    if not _is_wrong(results) or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
         return None
     answers = rounds.arrange_by_steps(evidence.first_call)
     return None if answers is None else replace(evidence, answers=answers)
@@ -246,10 +248,8 @@ def _diagnose(
         return None, ()
     known = diagnose(evidence, results, suspects, pairs, whole=True)
     covered = checks_failed_by(suspects, evidence, results, known)
-    failed = {r.id for r in results if r.failed}
-    wrong = any(c.kind is Kind.NUMERIC and not c.name for c in failed)
-    rest = {check for check in failed if check.kind is not Kind.BUG} - covered
-    if known and wrong and not rest:
+    rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered
+    if known and _is_wrong(results) and not rest:
         return known, ()  # it explains all there is
     tried = rounds.try_options(evidence.first_call, options_to_try(evidence, results))
     deviations = find_deviations(evidence, results, tried)
@@ -262,13 +262,9 @@ def _diagnose(
     if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
         beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
         return replace(known, deviations=tuple(d.sentence for d in beside)), beside
-    if found:
-        return replace(found, deviations=told), deviations
-    located = _locate(evidence, results, rounds, aside)
-    if not located and not deviations:
-        return None, ()
-    said = located or Diagnosis(evidence.target.name, (), "", "", "")
-    return replace(said, deviations=told), deviations
+    said = found or _locate(evidence, results, rounds, aside)
+    said = said or Diagnosis(evidence.target.name, (), "", "", "")
+    return (replace(said, deviations=told) if said.evidence or told else None), deviations
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:

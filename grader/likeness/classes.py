@@ -71,10 +71,9 @@ def compare_class(
     entries = dict(_entries(request, places))
     known = {e.id: _known(request.folder, e.file) for e in course.exercises}
     unread: list[str] = []
-    places = [place for place in places if place.student in entries]
-    expect(len(places))
     works = []
-    for place in places:
+    expect(len(entries))
+    for place in (place for place in places if place.student in entries):
         works.append(_work(request, place, entries[place.student], known, unread))
         advance(place.student)
     pairs = find_pairs(works, list(known), request.most)

@@ -11,6 +11,18 @@ from grader.nbgrader.gradebook import open_gradebook
 from grader.records.people import Person
 
 
+def _chosen(names: Sequence[str], assignment: str, path: Path) -> str:
+    """The assignment that is meant; raises UsageError."""
+    if not names:
+        raise UsageError(f"{path} has no assignment yet: run nbgrader generate_assignment first")
+    known = ", ".join(names)
+    if not assignment and len(names) > 1:
+        raise UsageError(f"{path} has several assignments, {known}: --assignment NAME")
+    if assignment and assignment not in names:
+        raise UsageError(f"no assignment '{assignment}' in {path}: known are {known}")
+    return assignment or names[0]
+
+
 def read_scores(path: Path, assignment: str = "") -> Scores:
     """Return the scores of an assignment in a gradebook, one record a student.
 
@@ -18,19 +30,7 @@ def read_scores(path: Path, assignment: str = "") -> Scores:
     """
     with open_gradebook(f"sqlite:///{path.resolve()}") as gradebook:
         names = [a.name for a in gradebook.assignments]
-        if not names:
-            raise UsageError(
-                f"{path} has no assignment yet: run nbgrader generate_assignment first"
-            )
-        if not assignment and len(names) > 1:
-            raise UsageError(
-                f"{path} has several assignments, {', '.join(names)}: --assignment NAME"
-            )
-        if assignment and assignment not in names:
-            raise UsageError(
-                f"no assignment '{assignment}' in {path}: known are {', '.join(names)}"
-            )
-        found = gradebook.find_assignment(assignment or names[0])
+        found = gradebook.find_assignment(_chosen(names, assignment, path))
         waiting = sorted(s.student_id for s in found.submissions if s.needs_manual_grade)
         notes = [f"not final, to be graded by hand: {', '.join(waiting)}"] if waiting else []
         notebooks = sorted(found.notebooks, key=lambda n: n.name)
