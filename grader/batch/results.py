@@ -7,7 +7,7 @@ file; a file without its row is written again.
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
@@ -134,6 +134,21 @@ class Results:
                     found.setdefault(student, {})[exercise] = digest
         return found
 
+    def _document(self, graded: GradedSubmission, key: str, rows: Mapping[str, _Row]) -> str:
+        """What is written of a submission beside the database."""
+        document = {
+            "format_version": RESULTS_VERSION,
+            "student": graded.student,
+            **asdict(self._about),
+            "engine": ENGINE,
+            "key": key,
+            "score": round(sum(row.score for row in rows.values()), 2),
+            "max_score": round(sum(row.max_score for row in rows.values()), 2),
+            "notes": list(graded.notes),
+            "results": [json.loads(rows[exercise].result) for exercise in sorted(rows)],
+        }
+        return json.dumps(document, ensure_ascii=False) + "\n"
+
     def keep(self, graded: GradedSubmission, key: str) -> None:
         """Write what a submission came to; raises InternalError where that cannot be done."""
         with _reported(self.folder):
@@ -141,19 +156,7 @@ class Results:
                 exercise: _row(graded, exercise, key) for exercise in graded.results
             }
             file = f"{file_stem(graded.student)}.json"
-            document = {
-                "format_version": RESULTS_VERSION,
-                "student": graded.student,
-                **asdict(self._about),
-                "engine": ENGINE,
-                "key": key,
-                "score": round(sum(row.score for row in rows.values()), 2),
-                "max_score": round(sum(row.max_score for row in rows.values()), 2),
-                "notes": list(graded.notes),
-                "results": [json.loads(rows[exercise].result) for exercise in sorted(rows)],
-            }
-            text = json.dumps(document, ensure_ascii=False) + "\n"
-            replace_file(self.folder / STUDENTS / file, text.encode())
+            replace_file(self.folder / STUDENTS / file, self._document(graded, key, rows).encode())
             with self._database:
                 self._database.executemany(  # a run that goes on where one was stopped keeps its
                     "INSERT OR IGNORE INTO before SELECT * FROM results "

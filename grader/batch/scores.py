@@ -44,15 +44,12 @@ def read_results(folder: Path, assignment: str = "") -> Scores:
             for m in members
             if m.submission not in faults
         )
+        notes = (*_warnings(about, keys), *_notes(members, faults), *_judged(students))
         return Scores(
             assignment or about.get("course", ""),
             students,
             round(sum(possible.values()), 4),
-            (
-                *_warnings(about, keys),
-                *_notes(members, faults),
-                *_judged(students),
-            ),
+            notes,
             origin(about, keys),
             bool(assignment),
         )

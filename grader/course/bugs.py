@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from grader.course.derive import solution_lines
-from grader.course.lesson import find_passage, read_lesson
+from grader.course.lesson import Passage, find_passage, read_lesson
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise
 from grader.errors import CourseError
@@ -111,12 +111,7 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
     code = [line.split("#")[0].strip() for line in solution_lines(reference)]
     secret = [line for line in code if len(line) >= _SHORT_LINE]
     passages = read_lesson(reference)
-    for trap, begins in exercise.traps.items():
-        if find_passage(passages, begins) is None:
-            raise CourseError(
-                f"{exercise.id}: no passage of the lesson begins with '{begins}', as the trap "
-                f"{trap.value} says in course.yml"
-            )
+    _check_traps(exercise, passages)
     for bug in bugs:
         entry = f"{path}: {bug.id}"
         if bug.target not in targets:
@@ -132,6 +127,15 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
                 raise CourseError(f"{entry}: a hint contains the solution's line '{told[0]}'")
         seen.add(bug.key)
     return bugs
+
+
+def _check_traps(exercise: Exercise, passages: Sequence[Passage]) -> None:
+    for trap, begins in exercise.traps.items():
+        if find_passage(passages, begins) is None:
+            raise CourseError(
+                f"{exercise.id}: no passage of the lesson begins with '{begins}', as the trap "
+                f"{trap.value} says in course.yml"
+            )
 
 
 def mutants_of(folder: CourseFolder, exercise: Exercise, bug: Bug, reference: str) -> list[Mutant]:
