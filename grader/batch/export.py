@@ -88,7 +88,7 @@ def _gradescope(students: Sequence[StudentScores]) -> Export:
     """Results as Gradescope takes them of an autograder, in folders called as its submissions."""
     groups: dict[str, list[StudentScores]] = {}
     for student in students:
-        if student.scores and student.member.identity:  # else there is no submission to score
+        if student.scores and student.member.submission:  # else there is nothing to score
             groups.setdefault(student.member.submission, []).append(student)
     files = [
         ExportedFile(f"{_folder_of(group[0], number)}/results.json", _results_json(group))

@@ -343,7 +343,7 @@ def test_negative_numbers_stay_numbers() -> None:
     assert (row["total"], row["exercise1"]) == ("-0.5", "-1.5")
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "a\nb", "é", "x" * 300, "\u202ea"])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "a\nb", "é", "x" * 300, "\u202ea"])
 def test_gradescope_files_stay_in_their_folder(name: str) -> None:
     one = scored(Person(name), 1)
     one = replace(one, member=replace(one.member, submission=name))

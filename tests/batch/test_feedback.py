@@ -10,6 +10,8 @@ import pytest
 from bleach._vendor import html5lib
 from feedback_class import TARGET, entry, keep, marker, moodle, open_results, result, shown
 from support import ROOT, TESTS
+from term import CANVAS, MOODLE, NOTHING, PAIR
+from term import main as play_term
 
 from grader.batch.entries import Entry, find_entries
 from grader.batch.insight import read_insight
@@ -17,7 +19,7 @@ from grader.batch.platforms import feedback_name
 from grader.batch.shown import Shown, shown_of
 from grader.batch.summary import summarise
 from grader.cli.batch import run_report
-from grader.course.load import CourseFolder
+from grader.course.load import CourseFolder, load_course
 from grader.errors import UsageError
 from grader.grading.exercise import Run
 from grader.records.people import Identity, Person, Platform
@@ -204,11 +206,13 @@ def test_moodle_finds_the_participant_by_the_folders_name(name: str) -> None:
 
 
 def test_names_in_the_zips_are_those_of_the_download(tmp_path: Path, folder: CourseFolder) -> None:
-    """From the sample downloads, through entries and results, to what the platforms read."""
+    """From two downloads, through entries and results, to what the platforms read."""
+    course = load_course(TESTS / "courses" / "statistics").course
+    play_term("first", tmp_path / "term")
     found: list[Entry] = [
         one
         for place in ("moodle", "canvas")
-        for one in find_entries(TESTS / "downloads" / place, folder.course)
+        for one in find_entries(tmp_path / "term" / place, course)
     ]
     results = open_results(tmp_path / "results", folder.course.title, found)
     for one in found:
@@ -216,11 +220,13 @@ def test_names_in_the_zips_are_those_of_the_download(tmp_path: Path, folder: Cou
     results.close()
     into = write(tmp_path / "results", tmp_path / "pages")
     assert {moodle_reads(name) for name in zipped(into, "moodle")} == {
-        (number, "/feedback.html") for number in (101, 102, 7)
+        (7 if one.number == PAIR[0] else one.number, "/feedback.html")
+        for one in MOODLE
+        if one.number not in (*NOTHING, PAIR[1])
     }
     assert {canvas_reads(name) for name in zipped(into, "canvas")} == {
-        Context("9001", "500"), Context("9002", "501"),
-    }  # fmt: skip
+        Context(str(one.number), str(one.number)) for one in CANVAS
+    }
 
 
 def test_who_has_no_number_is_named_and_in_no_zip(

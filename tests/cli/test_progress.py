@@ -17,7 +17,7 @@ class _Terminal(io.StringIO):
 def test_bar_is_as_wide_for_every_label(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = _Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    clock = iter([0.0, 2.0])
+    clock = iter([0.0, 0.0, 2.0])  # made, told what to expect, and a step is done
     monkeypatch.setattr("time.monotonic", lambda: next(clock, 2.0))
     bar = ProgressBar()
     bar.expect(2)

@@ -478,7 +478,7 @@ def test_damaged_key_is_built_anew_with_a_note(own_cache: Path, run_grade: RunGr
         for _ in range(2)
     ]
     assert [shown.status for shown in again] == [0, 0]
-    assert again[0].err.startswith("grade: a damaged answer key was built anew")
+    assert "\ngrade: a damaged answer key was built anew" in again[0].err
     assert again[1].err == ""
 
 
@@ -487,8 +487,10 @@ def test_cache_that_is_a_file_is_told_and_does_without(tmp_path: Path, run_grade
     path.write_text("in the way", encoding="utf-8")
     shown = run_grade("check", "6", "--submission", SUBMISSIONS / "perfect", GRADE_CACHE=str(path))
     assert shown.status == 0
-    assert shown.err.startswith(f"grade: the answer key could not be kept in {path}")
-    assert len(shown.err.splitlines()) == 1
+    said = [one for one in shown.err.splitlines() if not one.startswith("building answer keys: ")]
+    assert [
+        one.startswith(f"grade: the answer key could not be kept in {path}") for one in said
+    ] == [True]
     assert path.read_text(encoding="utf-8") == "in the way"
 
 
