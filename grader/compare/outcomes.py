@@ -195,7 +195,13 @@ def _form(target: Target, answer: Answer) -> Judgement | None:
             next_step=f"end with: return {', '.join(names)}",
             fault=Fault.TYPE,
         )
-    for name, part in zip(names, info.parts, strict=False):
+    return _form_of_parts(target, answer)
+
+
+def _form_of_parts(target: Target, answer: Answer) -> Judgement | None:
+    """Judge the type of each thing that was returned."""
+    names = list(target.outputs)
+    for name, part in zip(names, answer.info.parts, strict=False):
         number = target.output_specs[name].kind == "number"
         there = tensor_name(Group.OUTPUT, name) in answer.tensors
         if there and (part.type in _NUMBERS) == number:

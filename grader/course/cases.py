@@ -102,6 +102,15 @@ def misfit_of(
         read = parse_argument(value).names() if isinstance(value, str) else frozenset()
         if unknown := sorted(read - set(dims)):
             return where, f"reads the dim '{unknown[0]}', not declared"
+    return _misfit_of_outputs(case, declared, outputs, dims)
+
+
+def _misfit_of_outputs(
+    case: Case,
+    declared: Mapping[str, ArgumentSpec],
+    outputs: Mapping[str, TensorSpec],
+    dims: Mapping[str, Dim],
+) -> tuple[tuple[str, ...], str] | None:
     for name, text in case.outputs.items():
         kind = outputs[name].kind if name in outputs else ""
         if (own := parse_output(text)).kind != kind:

@@ -166,12 +166,7 @@ class TargetPlanner:
 
         `earlier` takes the place of the target's own; `more` are further fields of Call.
         """
-        dims = drawn.dims
-        merged = {**self.target.constructor, **case.constructor}
-        construct = tuple(
-            self.argument(drawn, case, key, parse_argument(str(value)), dims)
-            for key, value in merged.items()
-        )
+        construct = self._construct(drawn, case)
         filled = self.target.kind is TargetKind.MODULE or earlier is not None
         roles = () if more.get("refused") or not filled else self._roles(drawn, case, construct)
         return Call(
@@ -192,6 +187,14 @@ class TargetPlanner:
             },
             earlier=earlier or self.target.earlier,
             **more,
+        )
+
+    def _construct(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
+        """Return what the constructor of a case gets."""
+        merged = {**self.target.constructor, **case.constructor}
+        return tuple(
+            self.argument(drawn, case, key, parse_argument(str(value)), drawn.dims)
+            for key, value in merged.items()
         )
 
     def _roles(

@@ -6,12 +6,12 @@ from torch import Tensor, nn
 
 from grader.worker.probes import build_probe
 
-X, MEMORY = torch.randn(2, 4, 3), torch.randn(2, 5, 3)
+X, MEMORY = (torch.randn(2, size, 3, dtype=torch.float64) for size in (4, 5))
 
 
 def probe(name: str) -> nn.Module:
     """Return a probe with random values."""
-    return build_probe(name, torch.randn(3, 3), torch.randn(3, 3))
+    return build_probe(name, *(torch.randn(3, 3, dtype=torch.float64) for _ in range(2)))
 
 
 def moved(before: Tensor, after: Tensor) -> list[bool]:
