@@ -15,7 +15,7 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
     suspects = evidence.key.suspects.get(evidence.target.name)
     if suspects is None or Code.REGISTERED in aside.codes:
         return None
-    found = _alike(evidence, suspects, aside)
+    found = _alike(evidence, suspects)
     if not found or count_behaviours([suspects], found) > LISTED:
         return None
     bugs = [evidence.key.book.by_key(key) for (key,) in found]
@@ -30,13 +30,13 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
     )
 
 
-def _alike(evidence: Evidence, suspects: Suspects, aside: Aside) -> list[tuple[str, ...]]:
+def _alike(evidence: Evidence, suspects: Suspects) -> list[tuple[str, ...]]:
     """The bugs with which as many numbers are registered; none where that many are due."""
     calls, inputs = evidence.calls, evidence.key.plan.tensors
     kept = [
         row
         for row, call in enumerate(calls)
-        if call.id not in aside.calls and evidence.answers[call.id].info.registered is not None
+        if evidence.answers[call.id].info.registered is not None
     ]
     seen, right = (
         sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
