@@ -29,7 +29,8 @@ from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
 
-_CLEAR = 1e4  # tolerances that show a bug clearly
+_SHOWN = 100.0  # tolerances that show a bug well enough for its case to be chosen
+_CLEAR = 1e4  # and that show it clearly
 _VALUES = (
     (Group.OUTPUT, (Action.FORWARD, Action.REUSE)),
     (Group.GRADIENT, (Action.GRADIENT,)),
@@ -297,7 +298,7 @@ def _prove(
                 farthest(actual, expected, group, tolerance)
                 for tolerance in (tolerances.float32, tolerances.float64)
             ]
-            rank = _rank(key.plan, call) if min(apart) > 1 else 0
+            rank = _rank(key.plan, call) if min(apart) > _SHOWN else int(min(apart) > 1)
             early = -place if min(apart) > _CLEAR else -len(key.plan.calls)
             best = max(best, _Shown(rank, early, apart[0], apart[1], call.id))
         if min(best.in_float32, best.in_float64) > 1:
