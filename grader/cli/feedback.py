@@ -107,7 +107,7 @@ class _Zips:
         entry = zipfile.ZipInfo(name, _EPOCH)
         entry.compress_type = zipfile.ZIP_DEFLATED
         entry.external_attr = 0o644 << 16
-        archive.writestr(entry, page)
+        archive.writestr(entry, page, compresslevel=1)  # a class's pages in half the time
 
     def told(self) -> list[str]:
         """Say what was written, and whose page is in no zip."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from grader.worker.protocol import Action
 
@@ -30,6 +30,7 @@ class CheckId:
         return f"{self.exercise}/{self.in_exercise}"
 
     @staticmethod
+    @lru_cache(maxsize=4096)  # the results of a class name the same checks again and again
     def parse(text: str) -> "CheckId":
         """Read `str`'s text back; raises ValueError."""
         exercise, target, kind, *name = text.split("/")

@@ -340,10 +340,12 @@ def _check_from_json(plain: Mapping[str, Any]) -> CheckResult:
 
 
 def _facts_from_json(plain: Mapping[str, Any]) -> Facts:
+    if not plain:  # of what passed
+        return Facts()
     said = dict(plain)
     for name in ("shape", "index"):
         if name in said:
             said[name] = tuple(said[name])
     if isinstance(said.get("parameters"), list):
         said["parameters"] = tuple(Sized(n, tuple(shape)) for n, shape in said["parameters"])
-    return Facts(**said) if said else Facts()
+    return Facts(**said)

@@ -21,8 +21,7 @@ _MARKS = {"right": "✓ ", "wrong": "✗ "}
 class Cell(NamedTuple):
     """One number of a tensor as a square; a page has thousands."""
 
-    x: int  # the column
-    y: int  # the row
+    outline: str  # a path: its column, its row, one wide and one high
     colour: str
     title: str  # the place and the number
 
@@ -54,7 +53,7 @@ class HeatMap:
         """The squares, row by row."""
         values = np.frombuffer(self.data).reshape(self.rows, self.columns).tolist()
         return tuple(
-            Cell(j, i, colour(value, self.scale), f"[{i}, {j}] {value:.4g}")
+            Cell(f"M{j} {i}h1v1h-1z", colour(value, self.scale), f"[{i}, {j}] {value:.4g}")
             for i, row in enumerate(values)
             for j, value in enumerate(row)
         )
