@@ -12,6 +12,7 @@ from grader.compare.evidence import (
     Judgement,
 )
 from grader.compare.explain import describe_student_error, explain_status
+from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
 from grader.records.calls import PLAIN, Call
@@ -202,7 +203,10 @@ def _form_of_parts(target: Target, answer: Answer) -> Judgement | None:
     """Judge the type of each thing that was returned."""
     names = list(target.outputs)
     for name, part in zip(names, answer.info.parts, strict=False):
-        number = target.output_specs[name].kind == "number"
+        kind = target.output_specs[name].kind
+        if kind == OPAQUE:
+            continue
+        number = kind == NUMBER
         there = tensor_name(Group.OUTPUT, name) in answer.tensors
         if there and (part.type in _NUMBERS) == number:
             continue

@@ -18,7 +18,7 @@ from grader.records.ids import BIASES, CallId, is_main
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature
 from grader.worker.names import Group, compared, of_group, tensor_name
-from grader.worker.protocol import Action, Cause, TargetKind, TensorKey
+from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
 
 _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
@@ -101,6 +101,8 @@ def _changed(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> int:
     for index, argument in enumerate(call.inputs):
         after = answer.tensors.get(tensor_name(Group.INPUT, index))
         before = inputs.get(argument.tensor) if isinstance(argument, TensorKey) else None
+        if isinstance(argument, Probe):
+            before = np.array(argument.training)
         if after is not None and before is not None and after.shape == before.shape:
             changed |= int(not np.array_equal(after, before)) << index
     return changed

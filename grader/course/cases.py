@@ -32,10 +32,11 @@ class Case(Record):
     constructor: dict[str, Argument] = Field(
         default={}, description="arguments of the constructor other than the target's"
     )
-    options: dict[str, Literal_] = Field(
+    options: dict[str, Literal_ | None] = Field(
         default={},
         description="arguments given by keyword: `{bias: true}`, `{size: d}`; "
-        "text has quotes of its own, `\"'tanh'\"`; of a module they go to the constructor",
+        "text has quotes of its own, `\"'tanh'\"`; of a module they go to the constructor; "
+        "`null` where one of the target's is not given",
     )
     values: dict[str, Adjustment] = Field(
         default={}, description="changes of the drawn numbers, by input or parameter"

@@ -2,7 +2,7 @@
 
 h*d               a size              float[b, t, h*d]     a tensor of reals
 0.37, true, 'x'   a literal           int[b, t] < vocab    a tensor of indices below vocab
-mixing[k]         a given sublayer    bool[t, t] by causal a tensor that a rule draws
+mixing[k]         a given module      bool[t, t] by causal a tensor that a rule draws
 2..4              a range to draw from
 """
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from grader.worker.protocol import Scalar
 
-PROBES = ("mixing", "pointwise", "masked", "crossing")  # the given sublayers of the worker
+# the given modules of the worker, and how many sizes each has
+PROBES = {"mixing": 1, "pointwise": 1, "masked": 1, "crossing": 1, "predicting": 2}
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -32,7 +33,8 @@ _TENSOR = re.compile(
     rf"^(float|bool|{'|'.join(_INTEGERS)})\[([^\]]*)\](?:\s*<\s*(.+?))?(?:\s+by\s+(\w+))?$"
 )
 _LARGEST = 1024  # numbers that stand in course.yml themselves
-_NUMBER = "number"  # an output that is no tensor
+NUMBER = "number"  # an output that is no tensor
+OPAQUE = "opaque"  # an output that nobody looks at, such as a cache
 # what grader can draw by itself: the kinds of tensor that a rule is for
 RULES: dict[str, tuple[str, ...]] = {
     "causal": ("bool",),
@@ -42,7 +44,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "sorted": ("float", "int"),
     "distinct": ("int",),
 }
-_PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\]$")
+_PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\](\s+training)?$")
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,12 @@ class Range:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """`float[b, t, k]`, `int[b, t] < vocab` or `bool[t, t] by causal`; `number` has no axes."""
+    """`float[b, t, k]`, `int[b, t] < vocab` or `bool[t, t] by causal`.
 
-    kind: str  # "float", "int", "bool", or "number" for a plain number of Python's
+    `number` and `opaque` have no axes.
+    """
+
+    kind: str  # "float", "int", "bool", NUMBER for a plain number of Python's, or OPAQUE
     axes: tuple[Size, ...]
     below: Size | None  # exclusive upper bound of an int tensor
     dtype: str = "int64"  # of an int tensor
@@ -107,14 +112,15 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ProbeSpec:
-    """`mixing[k]`: a given sublayer that maps (b, t, k) to (b, t, k)."""
+    """`mixing[k]`: a given module, such as a sublayer that maps (b, t, k) to (b, t, k)."""
 
     probe: str
-    size: Size
+    sizes: tuple[Size, ...]
+    training: bool = False  # its mode when it is given
 
     def names(self) -> frozenset[str]:
-        """Return the dims that the size reads."""
-        return self.size.names()
+        """Return the dims that the sizes read."""
+        return frozenset().union(*(size.names() for size in self.sizes))
 
 
 @dataclass(frozen=True)
@@ -142,16 +148,19 @@ ArgumentSpec = TensorSpec | ProbeSpec | LiteralSpec | Size
 
 
 def parse_argument(text: str) -> ArgumentSpec:
-    """Read a tensor, a given sublayer or a plain value; raises ValueError."""
+    """Read a tensor, a given module or a plain value; raises ValueError."""
     text = text.strip()
     if found := _TENSOR.match(text):
         return _tensor(text, *found.groups())
     if found := _PROBE.match(text):
-        probe, size = found.groups()
+        probe, texts, training = found.groups()
         if probe not in PROBES:
             known = ("float", "bool", *_INTEGERS, *PROBES)
-            raise ValueError(f"'{probe}' is no tensor or given sublayer: {', '.join(known)}")
-        return ProbeSpec(probe, parse_size(size))
+            raise ValueError(f"'{probe}' is no tensor or given module: {', '.join(known)}")
+        sizes = tuple(map(parse_size, texts.split(",")))
+        if len(sizes) != (due := PROBES[probe]):
+            raise ValueError(f"'{text}': '{probe}' has {due} size{'s' * (due > 1)}")
+        return ProbeSpec(probe, sizes, training=training is not None)
     return parse_size(text)
 
 
@@ -174,12 +183,12 @@ def _tensor(text: str, dtype: str, axes: str, below: str | None, rule: str | Non
 
 
 def parse_output(text: str) -> TensorSpec:
-    """Read what comes back, a tensor or a plain number; raises ValueError for anything else."""
-    if text.strip() == _NUMBER:
-        return TensorSpec(_NUMBER, (), None)
+    """Read what comes back: a tensor, a plain number or what is opaque; raises ValueError."""
+    if text.strip() in (NUMBER, OPAQUE):
+        return TensorSpec(text.strip(), (), None)
     spec = parse_argument(text)
     if not isinstance(spec, TensorSpec):
-        raise ValueError(f"'{text}' is not a tensor such as float[b, t, k], and no '{_NUMBER}'")
+        raise ValueError(f"'{text}' is not a tensor such as float[b, t, k], and no '{NUMBER}'")
     if spec.rule:
         raise ValueError(f"'{text}': what comes back is not drawn, so it has no rule")
     return spec

@@ -27,7 +27,7 @@ from grader.course.expressions import (
     parse_output,
 )
 from grader.course.limits import Limits, OwnLimits
-from grader.course.record import Argument, Dim, Output, Record, error_at
+from grader.course.record import Argument, Dim, Literal_, Output, Record, error_at
 from grader.course.traps import Trap
 from grader.records.ids import BIASES, MAIN, CheckId, Kind
 from grader.worker.protocol import Earlier, TargetKind
@@ -145,6 +145,9 @@ class Target(Record):
     )
     inputs: dict[str, Argument] = Field(
         description="what the call is given, by position and in order: tensors, sizes, literals"
+    )
+    options: dict[str, Literal_] = Field(
+        default={}, description="arguments given by keyword in every case that does not say else"
     )
     outputs: dict[str, Output] = Field(
         min_length=1,

@@ -17,7 +17,7 @@ from grader.course.models import Exercise
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
 from grader.key.builders import KeyOrder, tell_step
 from grader.key.declared import refuse_unexpected, refuse_unknown_names, refuse_unknown_rules
-from grader.key.drawing import load_rules
+from grader.key.drawing import chances_of, load_rules
 from grader.key.reference import (
     Reference,
     arrays_of,
@@ -90,8 +90,13 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
             if call.target not in begun:
                 begun.add(call.target)
                 tell_step(f"{exercise.id}/{call.target}")
-            answers[call.id] = _expected(runner, call, exercise, folder)
-            refuse_unexpected(folder, exercise, plan, call, answers[call.id])
+            answer = _expected(runner, call, exercise, folder)
+            refuse_unexpected(folder, exercise, plan, call, answer)
+            if call.chances:
+                table = chances_of(folder, rules, call, runner)
+                with_it = {**answer.tensors, tensor_name(Group.CHANCES): table}
+                answer = replace(answer, tensors=with_it)
+            answers[call.id] = answer
         return add_bugs(folder, exercise, source, AnswerKey(plan, answers))
 
 

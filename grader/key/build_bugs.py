@@ -32,7 +32,7 @@ from grader.worker.targets import Recipes
 _SHOWN = 100.0  # tolerances that show a bug well enough for its case to be chosen
 _CLEAR = 1e4  # and that show it clearly
 _VALUES = (
-    (Group.OUTPUT, (Action.FORWARD, Action.REUSE)),
+    (Group.OUTPUT, (Action.FORWARD, Action.REUSE, Action.PIECES)),
     (Group.GRADIENT, (Action.GRADIENT,)),
 )
 

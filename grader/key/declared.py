@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping
 
 from grader.course.cases import Case
-from grader.course.expressions import RULES, TensorSpec
+from grader.course.expressions import NUMBER, RULES, TensorSpec
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Exercise
 from grader.errors import CourseError
@@ -18,7 +18,7 @@ from grader.worker.forbidden import resolve
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
-_DTYPE_KINDS = {"float": "f", "int": "iu", "bool": "b", "number": "f"}  # in numpy's letters
+_DTYPE_KINDS = {"float": "f", "int": "iu", "bool": "b", NUMBER: "f"}  # in numpy's letters
 
 
 def refuse_unknown_names(folder: CourseFolder, exercise: Exercise) -> None:

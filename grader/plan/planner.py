@@ -9,6 +9,8 @@ import numpy as np
 
 from grader.course.cases import Case
 from grader.course.expressions import (
+    NUMBER,
+    OPAQUE,
     ArgumentSpec,
     LiteralSpec,
     ProbeSpec,
@@ -81,7 +83,11 @@ class TargetPlanner:
                     else spec.value(dims)  # type: ignore[union-attr]
                     for name, value in {**self.target.constructor, **case.constructor}.items()
                 },
-                options={name: literal(v).value(dims) for name, v in case.options.items()},
+                options={
+                    name: literal(value).value(dims)
+                    for name, value in {**self.target.options, **case.options}.items()
+                    if value is not None
+                },
                 numeric=numeric,
                 gradient=case.gradient and numeric,
                 group=case.group if numeric else PLAIN,
@@ -114,12 +120,12 @@ class TargetPlanner:
         if isinstance(spec, TensorSpec | LiteralSpec):
             return TensorKey(self.tensor(drawn, name, self._values(spec, dims, seed), case))
         if isinstance(spec, ProbeSpec):
-            size = spec.size.size(dims)
+            size, *more = (one.size(dims) for one in spec.sizes)
             keys = {}
             for part in ("own", "mixed"):
                 values = draw_normal((size, size), seed_of(seed, part)) / sqrt(size)
                 keys[part] = self.tensor(drawn, f"{name}.{part}", values, case)
-            return Probe(spec.probe, **keys)
+            return Probe(spec.probe, **keys, max_len=sum(more), training=spec.training)
         return Value(spec.value(dims))
 
     def _values(self, spec: TensorSpec | LiteralSpec, dims: Mapping[str, int], seed: int) -> Array:
@@ -179,7 +185,8 @@ class TargetPlanner:
             options=dict(drawn.options),
             inputs=self.inputs(drawn, case),
             outputs=list(self.target.outputs),
-            numbers=[n for n, spec in self.target.output_specs.items() if spec.kind == "number"],
+            numbers=self._outputs_of(NUMBER),
+            opaque=self._outputs_of(OPAQUE),
             as_dict=self.target.as_dict,
             roles=roles,
             parameters={
@@ -188,6 +195,9 @@ class TargetPlanner:
             earlier=earlier or self.target.earlier,
             **more,
         )
+
+    def _outputs_of(self, kind: str) -> list[str]:
+        return [name for name, spec in self.target.output_specs.items() if spec.kind == kind]
 
     def _construct(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
         """Return what the constructor of a case gets."""

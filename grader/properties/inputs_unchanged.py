@@ -11,13 +11,14 @@ from grader.compare.outcomes import sound_calls
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_tensor
 from grader.records.answers import AnswerStatus
+from grader.records.calls import DrawnCase
 from grader.records.results import Status
 from grader.worker.names import Group, tensor_name
-from grader.worker.protocol import Action, TensorKey
+from grader.worker.protocol import Action, Probe, TensorKey
 
 
 class InputsUnchanged(Kind):
-    """The caller's tensors are as they were."""
+    """The caller's tensors are as they were, and given modules in the mode that they were in."""
 
     claim: ClassVar[bool] = True
     shrinkable: ClassVar[bool] = True
@@ -37,6 +38,10 @@ class InputsUnchanged(Kind):
             for place, (name, argument) in enumerate(
                 zip(evidence.target.inputs, call.inputs, strict=False)
             ):
+                if isinstance(argument, Probe):
+                    mode = answer.tensors.get(tensor_name(Group.INPUT, place))
+                    if mode is None or bool(mode) is not argument.training:
+                        return _in_other_mode(name, argument, evidence.case(call))
                 if not isinstance(argument, TensorKey):
                     continue
                 before = evidence.key.plan.tensors[argument.tensor]
@@ -51,3 +56,13 @@ class InputsUnchanged(Kind):
                         case=evidence.case(call),
                     )
         return PASSED
+
+
+def _in_other_mode(name: str, given: Probe, case: DrawnCase) -> Judgement:
+    came, left = ("training", "evaluation") if given.training else ("evaluation", "training")
+    return Judgement(
+        Status.FAILED,
+        f"`{name}` comes in {came} mode, and is left in {left} mode",
+        next_step=f"note `{name}.training` at the beginning, and end with {name}.train(noted)",
+        case=case,
+    )

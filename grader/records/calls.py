@@ -51,6 +51,7 @@ class Call(WorkerCall):
     case: str = ""  # the id of its case
     earlier: Earlier = Earlier.STANDINS  # what imports of earlier exercises find
     refused: bool = False  # it should end in an exception, and no parameters are filled in
+    chances: str = ""  # the course's function that tells how probable each draw is
 
     @property
     def free(self) -> bool:

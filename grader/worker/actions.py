@@ -16,7 +16,18 @@ from grader.worker.binding import own_items
 from grader.worker.claims import CallClaim, type_name
 from grader.worker.loading import WorkerError
 from grader.worker.names import Group, held_name, seen_name, tensor_name
-from grader.worker.protocol import Action, Cause, LooseClaim, ShapeClaim, Training, WorkerCall
+from grader.worker.protocol import (
+    SAMPLE_FEW,
+    SAMPLE_MANY,
+    SAMPLE_SEEDS,
+    Action,
+    Cause,
+    LooseClaim,
+    Pieces,
+    ShapeClaim,
+    Training,
+    WorkerCall,
+)
 from grader.worker.record import Recorder
 from grader.worker.targets import Ready, Targets
 
@@ -46,6 +57,8 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     for place, value in enumerate(kept):
         if isinstance(value, Tensor):
             claim.add(tensor_name(Group.INPUT, place), value)
+        elif isinstance(value, nn.Module):
+            claim.add(tensor_name(Group.INPUT, place), torch.tensor(bool(value.training)))
     claim.add_returned(call, returned)
     claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
     loose = [] if ready.module is None else loose_things(ready.module)
@@ -146,10 +159,7 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         ready = bench.targets.get_ready(call)
         if ready.module is not None:
             device.move(ready.module)
-        inputs = [
-            device.PretendTensor(v) if isinstance(v, Tensor) else v
-            for v in bench.targets.inputs(call.inputs)
-        ]
+        inputs = [_on_device(value) for value in bench.targets.inputs(call.inputs)]
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             returned = ready.function(*inputs)
@@ -157,6 +167,12 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         if isinstance(output, Tensor) and output.device != device.DEVICE:
             raise device.DeviceMix("the output is on another device than the input")
         claim.add_output(call, name, device.values(output))
+
+
+def _on_device(value: Any) -> Any:
+    if isinstance(value, nn.Module):
+        device.move(value)
+    return device.PretendTensor(value) if isinstance(value, Tensor) else value
 
 
 def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
@@ -261,6 +277,59 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         claim.add(held_name(number, variable), value)
 
 
+def _pieces(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    """Give the inputs piece by piece, and join what comes back.
+
+    Asked for twice, every state is given to other pieces too, and then again to the right ones,
+    the last one first: what comes back then is the answer.
+    """
+    pieces = call.pieces
+    if pieces is None:
+        raise TypeError("there are no pieces")
+    ready = bench.targets.get_ready(call)
+    parts, others = (
+        _cut(bench.targets.inputs(arguments), pieces) for arguments in (call.inputs, call.again)
+    )
+    made: list[list[Any]] = []
+    states: list[list[Any]] = [[]]  # nothing is handed on to the first
+    for part in parts:
+        made.append(_outputs(call, ready.function(*part, *states[-1])))
+        states.append([made[-1][pieces.state]])
+    if pieces.twice:
+        for other, state in zip(others, states, strict=False):
+            ready.function(*other, *state)
+        for place in reversed(range(len(parts))):
+            made[place] = _outputs(call, ready.function(*parts[place], *states[place]))
+    for place, (name, axis) in enumerate(zip(call.outputs, pieces.outputs, strict=True)):
+        if axis >= 0:
+            joined = torch.cat([outputs[place] for outputs in made], dim=axis)
+            claim.add(tensor_name(Group.OUTPUT, name), joined)
+
+
+def _cut(inputs: Sequence[Any], pieces: Pieces) -> list[list[Any]]:
+    """Return the inputs of each call."""
+    found: list[list[Any]] = [[] for _ in pieces.lengths]
+    for value, axis in zip(inputs, pieces.inputs, strict=True):
+        cut = value.split(list(pieces.lengths), dim=axis) if axis >= 0 else [value] * len(found)
+        for part, one in zip(found, cut, strict=True):
+            part.append(one)
+    return found
+
+
+def _sample(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    """Draw for many copies of the inputs, and for fewer ones with other seeds."""
+    for run, (given, own) in SAMPLE_SEEDS.items():
+        torch.default_generator.manual_seed(own)
+        source = torch.Generator().manual_seed(given)
+        more = {call.generator: source} if call.generator else {}
+        ready = bench.targets.get_ready(call)
+        copies = call.repeats if run == SAMPLE_MANY else SAMPLE_FEW
+        inputs = _repeated(bench.targets.inputs(call.inputs), copies)
+        with torch.no_grad():
+            (drawn,) = _outputs(call, ready.function(*inputs, **more))
+        claim.add(tensor_name(Group.DRAWN, run), drawn)
+
+
 def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
     """Return the outputs in order; raises TypeError where they come in another form."""
     count = len(call.outputs)
@@ -287,4 +356,6 @@ ACTIONS: Mapping[Action, Callable[[Workbench, WorkerCall, CallClaim], None]] = {
     Action.TRAIN: _train,
     Action.FIT: _fit,
     Action.RECORD: _record,
+    Action.PIECES: _pieces,
+    Action.SAMPLE: _sample,
 }

@@ -38,7 +38,12 @@ class CallClaim:
         self.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
 
     def add_output(self, call: WorkerCall, name: str, value: Any) -> None:
-        """Take an output: a tensor, or a number where one is due, as a tensor without axes."""
+        """Take an output: a tensor, or a number where one is due, as a tensor without axes.
+
+        What is opaque is no claim.
+        """
+        if name in call.opaque:
+            return
         if name not in call.numbers:
             self.add(tensor_name(Group.OUTPUT, name), value)
         elif type(value) in (int, float):

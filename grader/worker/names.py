@@ -22,6 +22,8 @@ class Group(StrEnum):
     TOGETHER_SECOND = "together-second"  # the second moment of that product
     BEFORE = "before"  # the output before training
     AFTER = "after"
+    DRAWN = "drawn"  # what was drawn, by the seeds that it was drawn with
+    CHANCES = "chances"  # of the course: how probable each draw is
     SEEN = "seen"  # what a recorded run made, by its number and the operation
     HELD = "held"  # what a variable of a recorded run held, by a number and the variable's name
     STEP = "step"  # of the reference, by the step's name

@@ -1,10 +1,13 @@
-"""Given sublayers: small modules with parameters of a case, that reveal nothing of a solution.
+"""Given modules: small ones with parameters of a case, that reveal nothing of a solution.
 
-Each returns tanh(x own + other mixed) of x's shape (b, t, k); they differ in what `other` is.
+A sublayer returns tanh(x own + other mixed) of x's shape (b, t, k); they differ in what `other` is.
+A model returns the logits of the next token.
 """
 
 import torch
 from torch import Tensor, nn
+
+from grader.worker.protocol import Probe
 
 
 class _Given(nn.Module):
@@ -64,6 +67,26 @@ class CrossingSublayer(_Given):
         return self._joined(x, (_share(mask, x)[:, None] @ memory).expand_as(x))
 
 
+class GivenModel(_Given):
+    """Tells of each position in tokens (b, t) which token comes next, from all so far.
+
+    Where a token stands counts, and no more than `max_len` are taken.
+    """
+
+    def __init__(self, own: Tensor, mixed: Tensor, max_len: int) -> None:
+        super().__init__(own, mixed)
+        self.max_len = max_len
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return logits of shape (b, t, v)."""
+        if tokens.dim() != 2 or not 0 < tokens.size(1) <= self.max_len:
+            due = f"(batch, 1 to {self.max_len})"
+            raise ValueError(f"the given model takes tokens {due}, got {tuple(tokens.shape)}")
+        places = torch.arange(1, tokens.size(1) + 1, device=tokens.device, dtype=self.own.dtype)
+        before = (self.mixed[tokens] * places.cos()[:, None]).cumsum(dim=1)
+        return 3 * (self.own[tokens] + before / places.sqrt()[:, None])
+
+
 def _share(mask: Tensor, like: Tensor) -> Tensor:
     """Return what each place counts for; a row that shows nothing counts for nothing."""
     if mask.dtype is not torch.bool:
@@ -72,12 +95,18 @@ def _share(mask: Tensor, like: Tensor) -> Tensor:
     return shown / shown.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def build_probe(name: str, own: Tensor, mixed: Tensor) -> nn.Module:
-    """Return the probe of that name with a case's values."""
-    match name:
+def build_probe(probe: Probe, own: Tensor, mixed: Tensor) -> nn.Module:
+    """Return the module with a case's values, in its mode."""
+    return _build(probe, own, mixed).train(probe.training)
+
+
+def _build(probe: Probe, own: Tensor, mixed: Tensor) -> nn.Module:
+    match probe.probe:
         case "masked":
             return MaskedSublayer(own, mixed)
         case "crossing":
             return CrossingSublayer(own, mixed)
+        case "predicting":
+            return GivenModel(own, mixed, probe.max_len)
         case _:
-            return GivenSublayer(own, mixed, mixing=name == "mixing")
+            return GivenSublayer(own, mixed, mixing=probe.probe == "mixing")

@@ -41,6 +41,8 @@ class Action(StrEnum):
     TRAIN = "train"  # in training mode, over many masks
     FIT = "fit"  # training on one batch
     RECORD = "record"  # with every tensor that is made on the way
+    PIECES = "pieces"  # the inputs in pieces, each with what the call before handed on
+    SAMPLE = "sample"  # what is drawn for many copies of the inputs
 
 
 class Earlier(StrEnum):
@@ -95,11 +97,13 @@ class TensorKey:
 
 @dataclass(frozen=True)
 class Probe:
-    """An argument that is a given sublayer, with the keys of its two matrices."""
+    """An argument that is a given module, with the keys of its two matrices."""
 
     probe: str  # "mixing", as in `grader.worker.probes`
     own: str
     mixed: str
+    max_len: int = 0  # of a model of sequences
+    training: bool = False  # its mode when it is given
 
 
 Argument = Value | TensorKey | Probe
@@ -119,6 +123,17 @@ class Training:
     steps: int  # of Adam, at most
     learning_rate: float
     share: float  # of the first loss; training may end well below it
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """How inputs are given piece by piece."""
+
+    lengths: Sequence[int]
+    inputs: Sequence[int]  # the axis along which each is cut, -1 where it is given whole
+    outputs: Sequence[int]  # the axis along which the pieces of each are joined, or -1
+    state: int  # the place of the output that the next call gets behind its inputs
+    twice: bool  # each state is given again when others have gone on from it
 
 
 @dataclass(frozen=True)
@@ -143,6 +158,9 @@ class WorkerCall:
     training: Training | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
     as_dict: bool = False  # the outputs come in a dict
+    opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
+    pieces: Pieces | None = None
+    generator: str = ""  # the argument by which a source of random numbers is given
 
     @property
     def sent(self) -> dict[str, object]:
@@ -152,12 +170,13 @@ class WorkerCall:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "WorkerCall":
         """Read a call back; raises KeyError, TypeError or ValueError for another form."""
-        training = data["training"]
+        training, pieces = data["training"], data["pieces"]
         typed: dict[str, object] = {
             "kind": TargetKind(data["kind"]),
             "action": Action(data["action"]),
             "roles": tuple(Role.from_json(role) for role in data["roles"]),
             "training": Training(**training) if training else None,
+            "pieces": Pieces(**pieces) if pieces else None,
         }
         typed |= {name: _arguments(data[name]) for name in ("construct", "inputs", "again")}
         return cls(**{**data, **typed})
@@ -182,6 +201,17 @@ class Job(Texts):
     dtype: str  # torch's default one
     message_characters: int  # of an error's text
     answer_bytes: int  # of one answer's tensors
+
+
+SAMPLE_MANY = "many"  # the run of all copies
+SAMPLE_FEW = 64  # copies in the other runs, which are compared with each other
+# by run the seeds of the generator that is given, and of torch's own
+SAMPLE_SEEDS: Mapping[str, tuple[int, int]] = {
+    SAMPLE_MANY: (17, 17),
+    "few": (17, 17),
+    "own-moved": (17, 23),
+    "given-moved": (23, 17),
+}
 
 
 # ---- claims -------------------------------------------------------------------------------------

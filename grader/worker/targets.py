@@ -68,7 +68,7 @@ class Targets:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
         target = self.namespace[call.target]
         if call.kind is TargetKind.FUNCTION:
-            return Ready(lambda *inputs: target(*inputs, **call.options))
+            return Ready(partial(target, **call.options))
         made = self.construct(call.target, call.construct, call.options)
         if is_lazy(made.module):
             with torch.no_grad():
@@ -95,10 +95,9 @@ class Targets:
                 case TensorKey(key):
                     value = self.tensors[key].clone()
                     made.append(_non_contiguous(value) if strided else value)
-                case Probe(name, own, mixed):
-                    made.append(
-                        build_probe(name, self.tensors[own].clone(), self.tensors[mixed].clone())
-                    )
+                case Probe(_, own, mixed):
+                    values = (self.tensors[key].clone() for key in (own, mixed))
+                    made.append(build_probe(argument, *values))
                 case Value(value):
                     made.append(value)
         return made

@@ -1,9 +1,11 @@
-"""A course of masks, dicts, plain numbers and infinities, graded through real workers."""
+"""Two courses, graded through real workers.
+
+One is of masks, dicts, plain numbers and infinities, one of states, given models and draws.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support import TESTS, assert_full, edited, find_check
@@ -18,23 +20,22 @@ from grader.key.cache import load_keys
 from grader.records.calls import PUBLIC
 from grader.records.results import ExerciseResult, Status
 
-COURSE = TESTS / "courses" / "ragged"
+COURSES = TESTS / "courses"
 FILE = "exercise1_ragged.py"
-RIGHT = (COURSE / "solutions" / FILE).read_text(encoding="utf-8")
+STREAMS = "exercise1_streams.py"
+RIGHT = (COURSES / "ragged" / "solutions" / FILE).read_text(encoding="utf-8")
+RIGHT_STREAMS = (COURSES / "streams" / "solutions" / STREAMS).read_text(encoding="utf-8")
+Grade = Callable[..., ExerciseResult]
 
 
-@pytest.fixture(scope="session")
-def grade_ragged(
-    warm: WarmProcess,
-    key_cache: Path,  # noqa: ARG001 - keys are built
-) -> Callable[..., ExerciseResult]:
-    """Return a function that grades a text."""
-    folder = load_course(COURSE)
+def grader_of(name: str, warm: WarmProcess) -> Grade:
+    """Return a function that grades a text as the only exercise of a course."""
+    folder = load_course(COURSES / name)
     (exercise,) = folder.course.exercises
     keys = replace(load_keys(folder, [exercise.id], PUBLIC), pairs=lambda _: {})
 
     def graded(text: str, limits: OwnLimits = exercise.limits) -> ExerciseResult:
-        submission = Submission({exercise.id: Source(FILE, units=((FILE, text),))})
+        submission = Submission({exercise.id: Source(exercise.file, ((exercise.file, text),))})
         limited = exercise.model_copy(update={"limits": limits})
         course = folder.course.model_copy(update={"exercises": [limited]})
         engine = Engine(replace(folder, course=course), keys, Standins({}), warm)
@@ -43,12 +44,24 @@ def grade_ragged(
     return graded
 
 
-def test_reference_of_the_ragged_course_gets_every_point(grade_ragged: Any) -> None:
+@pytest.fixture(scope="session")
+def grade_ragged(warm: WarmProcess, key_cache: Path) -> Grade:  # noqa: ARG001 - keys are built
+    """Return a function that grades a text in the course of rows."""
+    return grader_of("ragged", warm)
+
+
+@pytest.fixture(scope="session")
+def grade_streams(warm: WarmProcess, key_cache: Path) -> Grade:  # noqa: ARG001 - keys are built
+    """Return a function that grades a text in the course of streams."""
+    return grader_of("streams", warm)
+
+
+def test_reference_of_the_ragged_course_gets_every_point(grade_ragged: Grade) -> None:
     assert_full(grade_ragged(RIGHT))
 
 
-def test_stub_of_the_ragged_course_gets_no_point(grade_ragged: Any) -> None:
-    text = (COURSE / "exercises" / FILE).read_text(encoding="utf-8")
+def test_stub_of_the_ragged_course_gets_no_point(grade_ragged: Grade) -> None:
+    text = (COURSES / "ragged" / "exercises" / FILE).read_text(encoding="utf-8")
     assert grade_ragged(text).score == 0
 
 
@@ -83,14 +96,14 @@ def test_stub_of_the_ragged_course_gets_no_point(grade_ragged: Any) -> None:
          "leak", "no dropout"],
 )  # fmt: skip
 def test_ragged_course_wrong_answer_fails_for_its_reason(
-    old: str, new: str, check: str, said: str, grade_ragged: Any
+    old: str, new: str, check: str, said: str, grade_ragged: Grade
 ) -> None:
     found = find_check(grade_ragged(edited(RIGHT, (old, new))), check)
     assert found.status is Status.FAILED
     assert said in found.message
 
 
-def test_causal_shows_the_smallest_input(grade_ragged: Any) -> None:
+def test_causal_shows_the_smallest_input(grade_ragged: Grade) -> None:
     wrong = edited(RIGHT, ("if mask is not None:", "if mask is not None and mask.dim() > 2:"))
     found = find_check(grade_ragged(wrong), "Smooth/property/causal")
     assert found.case is not None
@@ -105,9 +118,48 @@ def test_causal_shows_the_smallest_input(grade_ragged: Any) -> None:
     ids=["of the course", "of the exercise"],
 )
 def test_exercise_keeps_to_its_own_limits(
-    limits: OwnLimits, status: Status, grade_ragged: Any
+    limits: OwnLimits, status: Status, grade_ragged: Grade
 ) -> None:
     first = "    places = torch.arange(width"
     slow = "    __import__('time').sleep(1 if lengths.dtype == torch.int32 else 0)\n"
     result = grade_ragged(edited(RIGHT, (first, slow + first)), limits)
     assert find_check(result, "valid/numeric").status is status
+
+
+def test_reference_of_the_streams_course_gets_every_point(grade_streams: Grade) -> None:
+    assert_full(grade_streams(RIGHT_STREAMS))
+
+
+def test_stub_of_the_streams_course_gets_no_point(grade_streams: Grade) -> None:
+    text = (COURSES / "streams" / "exercises" / STREAMS).read_text(encoding="utf-8")
+    assert grade_streams(text).score == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check", "said"),
+    [
+        ("if past is None else past", "if True else past", "Fading/property/incremental",
+         "given piece by piece along t, it gives something else than at once"),
+        ("if past is None else past", "if past is None else past.add_(past)",
+         "Fading/property/incremental", "along t"),
+        ("return torch.stack(faded, dim=1), last", "return torch.stack(faded, dim=1)",
+         "Fading/shape", "should return 2 tensors (faded, past)"),
+        ("model.train(training)", "model.train()", "follow/property/inputs-unchanged",
+         "`model` comes in evaluation mode, and is left in training mode"),
+        ("    model.train(training)", "    model.eval()", "follow/property/inputs-unchanged",
+         "`model` comes in training mode, and is left in evaluation mode"),
+        (", generator=generator", "", "follow/property/samples", "`generator` is not what draws"),
+        ("chances, 1,", "chances.sqrt(), 1,", "follow/property/samples", "do not follow"),
+        ("model(numbers)[:, -1]", "model(numbers)[:, 0]", "follow/numeric", "wrong"),
+        ("= start\n", "= start + torch.zeros(start.shape, dtype=torch.long)\n",
+         "follow/property/device", "fixed device"),
+    ],
+    ids=["forgets", "changes", "no state", "left training", "left evaluation", "no generator",
+         "flat", "first", "device"],
+)  # fmt: skip
+def test_streams_course_wrong_answer_fails_for_its_reason(
+    old: str, new: str, check: str, said: str, grade_streams: Grade
+) -> None:
+    found = find_check(grade_streams(edited(RIGHT_STREAMS, (old, new))), check)
+    assert found.status is Status.FAILED
+    assert said in found.message

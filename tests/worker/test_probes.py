@@ -1,17 +1,21 @@
-"""Given sublayers see what their masks show, and nothing else."""
+"""Given modules see what they are shown, and nothing else."""
+
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from grader.worker.probes import build_probe
+from grader.worker.protocol import Probe
 
 X, MEMORY = (torch.randn(2, size, 3, dtype=torch.float64) for size in (4, 5))
 
 
-def probe(name: str) -> nn.Module:
+def probe(name: str, **more: Any) -> nn.Module:
     """Return a probe with random values."""
-    return build_probe(name, *(torch.randn(3, 3, dtype=torch.float64) for _ in range(2)))
+    given = Probe(name, "own", "mixed", **more)
+    return build_probe(given, *(torch.randn(3, 3, dtype=torch.float64) for _ in range(2)))
 
 
 def moved(before: Tensor, after: Tensor) -> list[bool]:
@@ -42,3 +46,23 @@ def test_probe_refuses_masks_of_numbers(name: str) -> None:
     arguments = (X, MEMORY) if name == "crossing" else (X,)
     with pytest.raises(ValueError, match="a mask of true and false"):
         probe(name)(*arguments, torch.ones(2, 5))
+
+
+def test_model_sees_tokens_so_far_and_where_they_stand() -> None:
+    given, tokens = probe("predicting", max_len=5), torch.tensor([[0, 1, 2, 1]])
+    other = torch.tensor([[0, 2, 2, 1]])
+    assert given(tokens).shape == (1, 4, 3)
+    assert moved(given(tokens), given(other)) == [False, True, True, True]
+    turned = torch.tensor([[1, 0, 2, 1]])
+    assert moved(given(tokens), given(turned)) == [True] * 4
+    assert moved(given(tokens)[:, 1:], given(tokens[:, 1:])) == [True] * 3
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (1, 0), (3,)], ids=["long", "empty", "flat"])
+def test_model_refuses_more_than_it_takes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"takes tokens \(batch, 1 to 5\)"):
+        probe("predicting", max_len=5)(torch.zeros(shape, dtype=torch.int64))
+
+
+def test_given_modules_come_in_their_mode() -> None:
+    assert [probe("mixing").training, probe("mixing", training=True).training] == [False, True]
