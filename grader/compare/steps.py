@@ -239,14 +239,21 @@ def ended_with(recorded: Answer, variable: str) -> Array | None:
     return next(reversed(held_by(recorded, variable)), None)
 
 
-def count_steps(expected: Mapping[str, Array], recorded: Answer) -> int:
-    """Return how many of the reference's steps came up, one in a variable of its name twice."""
+def rank_steps(
+    names: Sequence[str], expected: Mapping[str, Array], recorded: Answer
+) -> tuple[int, ...]:
+    """Return how far a run is right, to be compared: how many of the steps came up, and which.
+
+    A step in a variable of its name counts twice; of as many, the earlier ones count more.
+    """
     seen = of_group(recorded.tensors, Group.SEEN)
     made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
-    return sum(
-        occurs(values, made) + occurs(values, held_by(recorded, name)[-1:])
-        for name, values in expected.items()
-    )
+    found = [
+        occurs(expected[name], made) + occurs(expected[name], held_by(recorded, name)[-1:])
+        for name in names
+        if name in expected
+    ]
+    return sum(found), *found
 
 
 def _moved(wanted: Array, before: Sequence[Array]) -> bool:

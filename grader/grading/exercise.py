@@ -154,12 +154,14 @@ def _judge(
     pairs: Callable[[], Mapping[str, Suspects]],
 ) -> _Judged:
     results = check_target(evidence)
-    found, deviations = _diagnose(evidence, results, rounds, pairs)
-    if found and not found.bugs and (other := _rearranged(evidence, results, rounds)):
-        evidence = other
-        found, deviations = _diagnose(evidence, check_target(evidence), rounds, pairs)
-    results = _told_by_name(evidence, tell(evidence, deviations, results), found)
-    checks = point_to_hint(results) if found and found.bugs else results
+    known = _diagnose(evidence, results, rounds, pairs)
+    if known.by_step and (other := _rearranged(evidence, results, rounds)):
+        again = _diagnose(other, check_target(other), rounds, pairs)
+        if not known.names or again.names:
+            evidence, known = other, again
+    found = known.diagnosis
+    results = _told_by_name(evidence, tell(evidence, known.deviations, results), found)
+    checks = point_to_hint(results) if known.names else results
     rows = _note_rows(evidence) if _is_wrong(results) else []
     return _Judged(evidence, checks, found, _notes_of(evidence) + rows)
 
@@ -178,7 +180,7 @@ def _rearranged(
     """
     if not _is_wrong(results) or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
         return None
-    answers = rounds.arrange_by_steps(evidence.first_call)
+    answers = rounds.arrange_by_steps(evidence.first_call, evidence.target.step_names)
     return None if answers is None else replace(evidence, answers=answers)
 
 
@@ -236,35 +238,49 @@ def _note_rows(evidence: Evidence) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a target's mistakes, and the deviations that are told with it."""
+
+    diagnosis: Diagnosis | None
+    deviations: Sequence[Deviation] = ()
+    by_step: bool = False  # it says how far the code is right: no bug explains it whole
+
+    @property
+    def names(self) -> bool:
+        """Whether a mistake is named."""
+        return self.diagnosis is not None and bool(self.diagnosis.bugs)
+
+
 def _diagnose(
     evidence: Evidence,
     results: Sequence[CheckResult],
     rounds: Rounds,
     pairs: Callable[[], Mapping[str, Suspects]],
-) -> tuple[Diagnosis | None, Sequence[Deviation]]:
-    """Return what is known of a target's mistakes, and the deviations that are told with it."""
+) -> _Known:
     suspects = evidence.key.suspects
     if all(r.status is Status.PASSED for r in results):
-        return None, ()
+        return _Known(None)
     known = diagnose(evidence, results, suspects, pairs, whole=True)
     covered = checks_failed_by(suspects, evidence, results, known)
     rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered
     if known and _is_wrong(results) and not rest:
-        return known, ()  # it explains all there is
+        return _Known(known)  # it explains all there is
     tried = rounds.try_options(evidence.first_call, options_to_try(evidence, results))
     deviations = find_deviations(evidence, results, tried)
     aside = look_aside(evidence, deviations, results)
     told = tuple(deviation.sentence for deviation in deviations)
     if deviations and all(_is_told(r, aside) for r in results):
         right = Diagnosis(evidence.target.name, (), "", "", "Right values.", told)
-        return (replace(right, bugs=known.bugs, hint=known.hint) if known else right), deviations
+        said = replace(right, bugs=known.bugs, hint=known.hint) if known else right
+        return _Known(said, deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)
     if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
         beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
-        return replace(known, deviations=tuple(d.sentence for d in beside)), beside
-    said = found or _locate(evidence, results, rounds, aside)
-    said = said or Diagnosis(evidence.target.name, (), "", "", "")
-    return (replace(said, deviations=told) if said.evidence or told else None), deviations
+        return _Known(replace(known, deviations=tuple(d.sentence for d in beside)), beside)
+    seen = found or _locate(evidence, results, rounds, aside)
+    said = replace(seen or Diagnosis(evidence.target.name, (), "", "", ""), deviations=told)
+    return _Known(said if seen or told else None, deviations, by_step=found is None)
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:

@@ -23,7 +23,7 @@ import safetensors.numpy
 
 from grader.compare.diagnosis import known_by_values
 from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
-from grader.compare.steps import count_steps
+from grader.compare.steps import rank_steps
 from grader.course.limits import Limits
 from grader.course.models import Course
 from grader.execute.clock import Clock, End
@@ -97,19 +97,19 @@ class Rounds:
         recording = [replace(call, action=Action.RECORD, watch=False) for call in calls]
         return self._run_in(calls[0].earlier, recording)
 
-    def arrange_by_steps(self, call: Call) -> Mapping[str, Answer] | None:
+    def arrange_by_steps(self, call: Call, names: Sequence[str]) -> Mapping[str, Answer] | None:
         """Take a target's layers as most of the reference's steps come up in `call`.
 
-        Return all answers in that way, None where it is the way they are taken already. They tell
-        what is wrong, and earn nothing.
+        `names` are the steps, in order. Return all answers in that way, None where it is the way
+        they are taken already. They tell what is wrong, and earn nothing.
         """
         ways = arrangements_of(call, self.answers[call.id].info.bound)[:_RECORDED]
         if not ways or self._way(call) != Arrangement({}):
             return None
         steps = self.key.steps(call.id)
-        usual = count_steps(steps, self.record([call])[call.id])
+        usual = rank_steps(names, steps, self.record([call])[call.id])
         recording = replace(call, action=Action.RECORD)
-        tried = [count_steps(steps, a) for a in self._try(call.earlier, recording, ways)]
+        tried = [rank_steps(names, steps, a) for a in self._try(call.earlier, recording, ways)]
         most = max(tried)
         if most <= usual:
             return None

@@ -136,6 +136,36 @@ def test_rows_are_taken_as_most_steps_come_up(grade_text: GradeText) -> None:
     assert "queries ✓ keys ✗. Your `keys` is what comes out when" in found.evidence
 
 
+NUMBERED = """\
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, *, head_dim=None, bias=False):
+        super().__init__()
+        if head_dim is None and embed_dim % num_heads:
+            raise ValueError("num_heads must divide embed_dim")
+        self.h, self.d = num_heads, head_dim or embed_dim // num_heads
+        self.fc3, self.fc2, self.fc1 = (
+            nn.Linear(embed_dim, self.h * self.d, bias=bias) for _ in range(3)
+        )
+        self.fc4 = nn.Linear(self.h * self.d, embed_dim)
+
+    def forward(self, x):
+        queries, keys, values = self.fc1(x), self.fc2(x), self.fc2(x)
+        q, k, v = (fold_heads(p, self.h) for p in (queries, keys, values))
+        weights = (q @ k.transpose(1, 2) / self.d ** 0.25).softmax(dim=-1)
+        return self.fc4(unfold_heads(weights @ v, self.h))
+"""
+
+
+def test_of_ways_that_fit_as_well_the_one_with_more_right_before_is_taken(
+    grade_text: GradeText,
+) -> None:
+    """Layers with numbers for names, of which one serves twice and another is never used."""
+    before = SOURCE[: SOURCE.index("class MultiHeadSelfAttention")]
+    found = _of(grade_text({"exercise3": before + NUMBERED}), "MultiHeadSelfAttention")
+    assert "values-from-keys" in found.bugs
+    assert "keys ✗" not in found.evidence
+
+
 def test_a_mistake_is_named_by_what_the_module_registers(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise7_classifier.py"),
