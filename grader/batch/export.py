@@ -5,7 +5,7 @@ Readers make scores, writers turn them into files; neither knows the other.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -63,7 +63,9 @@ def _plain(scores: Scores) -> Table:
     exercises = list(dict.fromkeys(one.exercise for s in students for one in s.scores))
     who = ["student", "id", "name", "email", "login", "group"]
     when = ["attempt", "time", "late", "note", "assignment"]
-    sums = ["late_penalty", "by_hand", "graded_total", "total", "max_total"]
+    parts = _parts_of(scores, exercises)
+    totals = [f"{part}_total" for part in parts]
+    sums = ["late_penalty", "by_hand", "graded_total", *totals, "total", "max_total"]
     table = [cells([*who, *when, *exercises, *sums])]
     for student in students:
         member, person = student.member, student.member.person
@@ -78,10 +80,25 @@ def _plain(scores: Scores) -> Table:
             sum(one.penalty for one in student.scores),
             sum(one.points for one in student.scores),
         ]
-        row += ["" if one is None else one for one in (student.graded, student.total)]
+        of_parts = [_points_of(student, own) for own in parts.values()]
+        told_sums = [student.graded, *of_parts, student.total]
+        row += ["" if one is None else one for one in told_sums]
         row.append(student.possible if student.scores else scores.possible)
         table.append(cells(row))
     return Table(table)
+
+
+def _parts_of(scores: Scores, exercises: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return the parts that some exercises are of, none where that is one."""
+    found = {name: own for name, own in scores.parts.items() if set(own).intersection(exercises)}
+    return found if len(found) > 1 else {}
+
+
+def _points_of(student: StudentScores, exercises: Sequence[str]) -> float | None:
+    """Return the points of some exercises that count, None where none of them does."""
+    return replace(
+        student, scores=tuple(one for one in student.scores if one.exercise in exercises)
+    ).total
 
 
 def _gradescope(students: Sequence[StudentScores]) -> Export:

@@ -19,6 +19,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.grading.exhibits import Exhibit
 from grader.records.results import ExerciseResult, result_from_json
+from grader.records.subtotals import Subtotal
 
 _OWN = "SELECT exercise, absent, result FROM results WHERE student = ?"
 _SHOWN = "SELECT exercise, page FROM shown WHERE student = ?"
@@ -34,6 +35,7 @@ class Feedback:
     results: tuple[ExerciseResult, ...]  # as they were graded; none where nothing was handed in
     exhibits: Mapping[str, tuple[Exhibit, ...]]  # by exercise
     passages: Mapping[str, Mapping[str, tuple[Passage, ...]]]  # by exercise and target
+    parts: tuple[Subtotal, ...] = ()  # where there is more than one
 
     @property
     def decided(self) -> dict[str, ExerciseScore]:
@@ -60,7 +62,8 @@ class FeedbackReader:
         self._course: Course = course.course
         self._lessons: Mapping[str, Lesson] = read_lessons(course)
         self._judge: Judge = read_judge(folder, database, self.members)
-        self._possible = read_possible(database)
+        known = {exercise.id for exercise in self._course.exercises}
+        self._possible = {e: most for e, most in read_possible(database).items() if e in known}
         self._has_shown = has_shown(database)
 
     def of_group(self, members: Sequence[Member]) -> Feedback:
@@ -96,6 +99,7 @@ class FeedbackReader:
             tuple(one.result for one in own.values()),
             {e: one.shown.exhibits for e, one in own.items()},
             {e: _passages(one, self._lessons[e]) for e, one in own.items()},
+            self._course.subtotals({s.exercise: (s.score, s.max_score) for s in scores.counted}),
         )
 
     def _read(self, submission: str) -> dict[str, _Own]:

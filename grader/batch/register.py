@@ -3,8 +3,8 @@
 import json
 import shlex
 import sqlite3
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from grader.batch.entries import Entry
@@ -29,6 +29,7 @@ class ClassList:
     exercises: Sequence[str] = ()  # of the course, graded or not
     roster: Sequence[Person] | None = None  # None keeps the one of before
     merge: bool = False  # whether another folder may come into the same results
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # exercises of each part
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def enter(database: sqlite3.Connection, given: ClassList) -> None:
     folders = dict.fromkeys([*_folders(database), source])
     _tell(database, "folders", json.dumps(list(folders)))
     _tell(database, "exercises", json.dumps(given.exercises))
+    _tell(database, "parts", json.dumps(given.parts))
     if given.roster is not None:
         people = [asdict(person) for person in given.roster]
         _tell(database, "roster", json.dumps(people, ensure_ascii=False))

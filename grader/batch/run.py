@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.levels import Levels
 from grader.batch.pool import Lost, Pool
+from grader.batch.present import exercises_in_use, left_out
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.summary import Summary, summarise
@@ -28,7 +29,7 @@ class BatchRequest:
     """What `grade batch` was asked for."""
 
     folder: CourseFolder
-    exercises: Sequence[Exercise]
+    exercises: Sequence[Exercise]  # those of the parts in use, where none is named
     submissions: Path
     results: Path
     jobs: int
@@ -50,6 +51,7 @@ class Batch:
     graded: int  # submissions of which something was graded now
     unchanged: int
     summary: Summary  # of all results in the folder
+    left_out: Sequence[str] = ()  # parts of which nobody handed in a file
 
 
 def run_batch(
@@ -71,10 +73,9 @@ def run_batch(
     Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
     results = Results(request.results, _about(folder, hidden=hidden))
     try:
-        exercises = [exercise.id for exercise in folder.course.exercises]
-        given = ClassList(request.submissions, entries, exercises, request.roster, request.merge)
-        results.enter(given)
-        place = prepare_workplace(folder, request.exercises, level, on_key, hidden=hidden)
+        results.enter(_class_list(request, entries))
+        chosen = request.exercises or _in_use(request, entries, results)
+        place = prepare_workplace(folder, chosen, level, on_key, hidden=hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
         with control_group(admission.memory) as group:
@@ -85,7 +86,25 @@ def run_batch(
         summary = summarise(request.results, folder.course)
     finally:
         results.close()
-    return Batch(level, admission, graded, len(entries) - graded, summary)
+    told = [] if request.exercises else left_out(folder.course, chosen)
+    return Batch(level, admission, graded, len(entries) - graded, summary, told)
+
+
+def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
+    course = request.folder.course
+    exercises = [exercise.id for exercise in course.exercises]
+    parts = {part.name: part.exercises for part in course.parts}
+    return ClassList(request.submissions, entries, exercises, request.roster, request.merge, parts)
+
+
+def _in_use(
+    request: BatchRequest, entries: Sequence[Entry], results: Results
+) -> Sequence[Exercise]:
+    course = request.folder.course
+    if len(course.parts) < 2:
+        return course.exercises
+    graded = {exercise for own in results.digests().values() for exercise in own}
+    return exercises_in_use(course, entries, request.names, graded)
 
 
 def _about(folder: CourseFolder, *, hidden: bool) -> About:

@@ -1,10 +1,12 @@
 """The scores of a class as they leave grader: one record a person."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from grader.batch.people import Member
+from grader.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,20 @@ class Scores:
     notes: tuple[str, ...] = ()  # what whoever exports them should know: scores not final, say
     origin: str = ""  # what they are of: course, cases, secret
     named: bool = False  # whether somebody chose the assignment's name
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # exercises of each part
+
+    def of_part(self, name: str) -> "Scores":
+        """Return the scores of one part of the course; raises UsageError."""
+        if name not in self.parts:
+            known = f"known: {', '.join(self.parts)}" if self.parts else "there are no parts"
+            raise UsageError(f"no part '{name}'; {known}")
+        own = self.parts[name]
+        students = tuple(
+            replace(s, scores=tuple(one for one in s.scores if one.exercise in own))
+            for s in self.students
+        )
+        possible = {one.exercise: one.max_score for s in students for one in s.scores}
+        if not possible:
+            raise UsageError(f"there are no scores of part '{name}'")
+        most = round(sum(possible.values()), 4)
+        return replace(self, students=students, possible=most, parts={name: own})

@@ -1,5 +1,6 @@
 """Reads scores out of a results folder."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def read_results(folder: Path, assignment: str = "") -> Scores:
             notes,
             origin(about, keys),
             bool(assignment),
+            json.loads(about.get("parts", "{}")),
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, median
 
@@ -62,6 +62,7 @@ class StudentSummary:
     graded: float = 0.0  # the total as the checks say, whatever was decided later
     possible: float = 0.0  # points of what counts
     judged: tuple[ExerciseScore, ...] = ()  # of which something was decided
+    parts: Mapping[str, float] = field(default_factory=dict)  # points of each, where several are
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Summary:
     remarks: tuple[Remark, ...]
     seen: tuple[Remark, ...] = ()  # ticked off
     changes: tuple[Change, ...] = ()  # by the last run
+    parts: Mapping[str, float] = field(default_factory=dict)  # points possible, where several are
 
 
 def summarise(folder: Path, course: Course) -> Summary:
@@ -87,18 +89,22 @@ def summarise(folder: Path, course: Course) -> Summary:
 
     Results of exercises that the course no longer has are left out.
     """
-    exercises = [exercise.id for exercise in course.exercises]
     with reading(folder) as database:
         about = dict(database.execute("SELECT name, value FROM about"))
         members, keys = read_members(database), read_keys(database)
         graded, possible = read_graded(database), read_possible(database)
+        exercises = _shown_exercises(course, possible)
         judge = read_judge(folder, database, members)
         own = [graded.get(member.submission, {}) for member in members]
         scored = [
             StudentScores(m, judge.scores(m, graded_scores(rows, possible)))
             for m, rows in zip(members, own, strict=True)
         ]
-        students = (_student(s, rows, exercises) for s, rows in zip(scored, own, strict=True))
+        students = (
+            _student(s, rows, course, exercises) for s, rows in zip(scored, own, strict=True)
+        )
+        shown = tuple(s for e in exercises if (s := _exercise(e, scored)) is not None)
+        parts = course.subtotals({one.exercise: (0, one.possible) for one in shown})
         told = [*mixed(keys), *_other_course(about.get("course", ""), course)]
         remarks = [*map(of_the_class, told), *find_remarks(database, members, exercises, judge)]
         return Summary(
@@ -108,13 +114,20 @@ def summarise(folder: Path, course: Course) -> Summary:
             about.get("secret", ""),
             keys,
             len(members),
-            tuple(s for e in exercises if (s := _exercise(e, scored)) is not None),
+            shown,
             tuple(sorted(students, key=lambda s: (-s.total, s.student))),
             _bugs(own, exercises),
             tuple(one for one in remarks if one.mark not in judge.seen),
             tuple(one for one in remarks if one.mark in judge.seen),
             tuple(find_changes(database, members, exercises)),
+            {part.part: part.max_score for part in parts},
         )
+
+
+def _shown_exercises(course: Course, possible: Mapping[str, float]) -> list[str]:
+    """Return the exercises of the parts that there are results of, all where there are none."""
+    own = [e.id for e in course.exercises if any(one.id in possible for one in course.beside(e))]
+    return own or [exercise.id for exercise in course.exercises]
 
 
 def _other_course(title: str, course: Course) -> list[str]:
@@ -138,7 +151,7 @@ def _exercise(exercise: str, scored: Sequence[StudentScores]) -> ExerciseSummary
 
 
 def _student(
-    scored: StudentScores, own: Mapping[str, GradedRow], exercises: Sequence[str]
+    scored: StudentScores, own: Mapping[str, GradedRow], course: Course, exercises: Sequence[str]
 ) -> StudentSummary:
     mine = {one.exercise: one for one in scored.scores if one.exercise in exercises}
     scores = {e: _shown(mine.get(e)) for e in exercises}
@@ -146,6 +159,7 @@ def _student(
     first = next((f"{_short(e)}: {text}" for e, text in findings if text), "")
     kept = replace(scored, scores=tuple(mine.values()))
     judged = tuple(one for one in mine.values() if one.judged)
+    parts = course.subtotals({e: (one.score, one.max_score) for e, one in mine.items()})
     return StudentSummary(
         scored.member.label,
         scores,
@@ -155,6 +169,7 @@ def _student(
         kept.graded or 0,
         kept.possible,
         judged,
+        {part.part: part.score for part in parts},
     )
 
 

@@ -12,7 +12,6 @@ from grader.course.models import Course, Exercise
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
 from grader.records.results import CheckResult, ExerciseResult, Status
-from grader.worker.protocol import Earlier
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def _needs_an_eye(course: Course, check: CheckResult) -> bool:
 def unit_digest(key: str, course: Course, exercise: Exercise, submission: Submission) -> str:
     """Return a digest of the key and of all the text that an exercise's result depends on."""
     used = [submission.source(exercise)]
-    if any(target.earlier is Earlier.OWN for target in exercise.targets):
+    if exercise.builds_on_earlier:
         used += [submission.source(e) for e in course.earlier(exercise)]
     text = json.dumps([exercise.id, [_plain(source) for source in used]])
     return ":".join(hashlib.sha256(part.encode()).hexdigest() for part in (key, text))

@@ -45,6 +45,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     visibility: Visibility = Visibility.VISIBLE
+    part: str = ""  # the one part that is graded; "" for the whole course
     isolation: str = ""  # the level that was asked for; "" for the best, and not below landlock
 
 
@@ -59,7 +60,9 @@ def make_autograder(
 
     Raises CourseError where a solution or known bug would be in it.
     """
-    course = make_bundle(folder, secret=hidden_secret(folder), on_built=on_built)
+    course = make_bundle(
+        folder, part=settings.part, secret=hidden_secret(folder), on_built=on_built
+    )
     scripts = importlib.resources.files("grader.bundle") / "templates"
     files = {name: (scripts / name).read_bytes() for name in PROGRAMS}
     files |= {f"course/{name}": data for name, data in course.items()}

@@ -5,14 +5,15 @@ Needs the solutions, and jupytext for the notebooks (the extra `instructor`).
 
 import json
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from grader.bundle.leaks import Secrets, find_leaks
+from grader.bundle.public import public_course
 from grader.course.derive import read_stub
 from grader.course.load import COURSE_FILE, CourseFolder
-from grader.course.models import Exercise
+from grader.course.models import Course, Exercise
 from grader.course.shipped import (
     FORMAT_VERSION,
     KEY_FOLDER,
@@ -32,7 +33,6 @@ from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.key import AnswerKey
 from grader.version import VERSION
 
-_SCHEMA = "# yaml-language-server:"  # names a file that only the grader's own tree has
 _COMMANDS = (
     ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
     ("grade hint {}", "hints, from gentle to plain"),
@@ -59,33 +59,41 @@ not change your work.
 def make_bundle(
     folder: CourseFolder,
     *,
+    part: str = "",
     pairs_of: Collection[str] | None = None,
     secret: bytes | None = None,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> dict[str, bytes]:
     """Return the content of each file of a course's bundle, by its path.
 
+    A part comes with those before it, which its exercises import; without a name all do.
     `pairs_of` limits the exercises whose pairs of bugs are told, which take long to build. With
     `secret`, the key of the hidden cases is in it too: it is for where work is graded, and for no
     student. Raises CourseError where a solution or known bug would be in it.
     """
     course = folder.course
-    ids = [exercise.id for exercise in course.exercises]
+    exercises = _until(course, part)
+    ids = [exercise.id for exercise in exercises]
     if not folder.solutions.is_dir():
         raise CourseError(f"{folder.root} has no solutions/: a bundle is made from a whole course")
     keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
-    files = {COURSE_FILE: _public_course(folder), "README.md": _readme(folder).encode()}
-    for exercise in course.exercises:
-        files |= _stubs(folder, exercise)
+    files = {COURSE_FILE: public_course(folder, ids).encode()}
+    files |= _handouts(folder, exercises)
     files[STANDINS] = seal(read_standins(folder))
     files |= _key_files(keys) | _pair_files(keys, ids if pairs_of is None else pairs_of, on_built)
     _refuse_leaks(folder, files)
     if secret is not None:
-        hidden = _key_files(load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_built))
-        _refuse_leaks(folder, {name.replace(HIDDEN, PUBLIC): hidden[name] for name in hidden})
-        files |= hidden
+        files |= _hidden_files(folder, ids, secret, on_built)
     files[MANIFEST] = _manifest(course.title, keys.digest, files)
     return files
+
+
+def _hidden_files(
+    folder: CourseFolder, ids: Sequence[str], secret: bytes, on_built: Callable[[str], None]
+) -> dict[str, bytes]:
+    hidden = _key_files(load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_built))
+    _refuse_leaks(folder, {name.replace(HIDDEN, PUBLIC): hidden[name] for name in hidden})
+    return hidden
 
 
 def _refuse_leaks(folder: CourseFolder, files: Mapping[str, bytes]) -> None:
@@ -106,23 +114,28 @@ def _manifest(title: str, digest: str, files: Mapping[str, bytes]) -> bytes:
     return (manifest.model_dump_json(indent=1) + "\n").encode()
 
 
-def _public_course(folder: CourseFolder) -> bytes:
-    """course.yml without the line for editors; all else of it is the student's to read."""
-    text = (folder.root / COURSE_FILE).read_text(encoding="utf-8")
-    return "".join(
-        line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA)
-    ).encode()
+def _until(course: Course, part: str) -> list[Exercise]:
+    """Return the exercises of a part and of those before it, all where none is named."""
+    last = course.part(part).exercises[-1]
+    return [*course.earlier(last), last]
 
 
-def _readme(folder: CourseFolder) -> str:
-    exercises = folder.course.exercises
+def _readme(title: str, exercises: Sequence[Exercise]) -> str:
     lines = [f"- `{command.format(exercises[0].id)}`: {what}" for command, what in _COMMANDS]
     return _README.format(
-        title=folder.course.title,
+        title=title,
         count=len(exercises),
         points=sum(exercise.points for exercise in exercises),
         commands="\n".join(lines),
     )
+
+
+def _handouts(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:
+    """Return what a student reads and fills in."""
+    files = {"README.md": _readme(folder.course.title, exercises).encode()}
+    for exercise in exercises:
+        files |= _stubs(folder, exercise)
+    return files
 
 
 def _stubs(folder: CourseFolder, exercise: Exercise) -> dict[str, bytes]:

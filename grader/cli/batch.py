@@ -45,6 +45,7 @@ def run_batch_command(
     only: Sequence[str],
     jobs: int | None,
     *,
+    part: str,
     isolation: str | None,
     public: bool,
     force: bool,
@@ -54,7 +55,7 @@ def run_batch_command(
     folder = load_course(find_course(course))
     request = BatchRequest(
         folder,
-        chosen_exercises(folder, only),
+        chosen_exercises(folder, only, part) if only or part else (),
         given.submissions,
         given.results,
         jobs or cores(),
@@ -96,15 +97,22 @@ def _tell(batch: Batch, results: Path) -> None:
         f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
         f"isolation: {batch.isolation}"
     )
-    click.echo(told, err=True)
+    for line in (told, *batch.left_out):
+        click.echo(line, err=True)
     click.echo(printable(batch.summary.origin), err=True)
 
 
 def run_report(
-    results: Path, course: Path | None, *, students: bool, as_json: bool, html: Path | None
+    results: Path,
+    course: Path | None,
+    part: str = "",
+    *,
+    students: bool,
+    as_json: bool,
+    html: Path | None,
 ) -> int:
     """Print the table of a results folder, or write its pages."""
-    folder = load_course(find_course(course))
+    folder = load_course(find_course(course)).of_part(part)
     summary = summarise(results, folder.course)
     if as_json or html is not None:
         insight = read_insight(results, folder, summary)

@@ -32,16 +32,22 @@ def run_check(request: CheckRequest) -> int:
     return {Status.PASSED: 0, Status.ERROR: 3}.get(worst, 1)
 
 
-def list_course(course: Path | None) -> str:
+def list_course(course: Path | None, part: str = "") -> str:
     """Return the table of exercises, in a student's own course with how far each is."""
     from grader.course.load import find_course, load_course
     from grader.report.layout import columns
 
-    folder = load_course(find_course(course))
+    folder = load_course(find_course(course)).of_part(part)
     if folder.shipped:
         from grader.report.standing import render_standing
         from grader.student.standing import standing_of
 
         return render_standing(standing_of(folder), width=screen_width())
-    rows = [(e.id, e.name, f"{e.points:g}", e.title) for e in folder.course.exercises]
-    return "\n".join([folder.course.title, "", *columns(rows, "<<><")])
+    known = folder.course
+    rows = [(e.id, e.name, f"{e.points:g}", e.title) for e in known.exercises]
+    lines = columns(rows, "<<><")
+    for one in known.subtotals({e.id: (0, e.points) for e in known.exercises}):
+        first = known.exercises.index(known.part(one.part).exercises[0])
+        heading = f"{one.part}  {one.title}, {one.max_score:g} points"
+        lines[first] = "\n".join([*([""] if first else []), heading, lines[first]])
+    return "\n".join([known.title, "", *lines])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, Suggesting
+from grader.cli.groups import COURSE, ISOLATION, PART, Suggesting
 
 
 @click.command()
@@ -56,6 +56,7 @@ def gradescope_group() -> None:
 @gradescope_group.command("build")
 @click.argument("into", type=click.Path(path_type=Path), metavar="ZIP")
 @COURSE
+@PART
 @click.option(
     "--visibility",
     type=click.Choice(["visible", "after_due_date", "after_published", "hidden"]),
@@ -71,7 +72,12 @@ def gradescope_group() -> None:
     help="Where pip finds torch for CPUs: PyTorch's page «Get started» names it.",
 )
 def gradescope_build(
-    into: Path, course: Path | None, visibility: str, isolation: str | None, torch_index: str
+    into: Path,
+    course: Path | None,
+    part: str,
+    visibility: str,
+    isolation: str | None,
+    torch_index: str,
 ) -> None:
     """Make the zip that Gradescope builds an autograder from.
 
@@ -83,7 +89,7 @@ def gradescope_build(
     """
     from grader.cli.gradescope import run_build
 
-    click.echo(run_build(into, course, visibility, isolation, torch_index))
+    click.echo(run_build(into, course, part, visibility, isolation, torch_index))
 
 
 @gradescope_group.command("run")

@@ -29,14 +29,14 @@ class Desk:
 
 @contextmanager
 def open_desk(
-    typed: Sequence[str], course: Path | None, submission: Path | None = None
+    typed: Sequence[str], course: Path | None, submission: Path | None = None, part: str = ""
 ) -> Iterator[Desk]:
-    """Open the exercises that were named, all where none was; raises GraderError."""
+    """Open the exercises that were named, all of a part or course where none was."""
     warm = WarmProcess()
     progress = ProgressBar()
     try:
         folder = load_course(find_course(course))
-        exercises = chosen_exercises(folder, typed)
+        exercises = chosen_exercises(folder, typed, part)
         place = place_of_work(folder, submission)
         read = read_work(folder, submission, exercises)
         engine = open_engine(folder, exercises, warm, on_built=progress.key_step)

@@ -23,11 +23,14 @@ class ExportRequest:
     to: str
     output: Path
     template: Path | None = None
+    part: str = ""
 
 
 def run_export(request: ExportRequest) -> int:
     """Write a source's scores in a format; returns the exit status."""
     scores = _read(request.source, request.assignment)
+    if request.part:
+        scores = scores.of_part(request.part)
     export = export_scores(scores, Format(request.to), request.template)
     for file in export.files:
         _write(request.output / file.name if file.name else request.output, file)

@@ -17,27 +17,32 @@ from grader.report.gradescope import results_json
 
 
 def run_build(
-    into: Path, course: Path | None, visibility: str, isolation: str | None, torch_index: str
+    into: Path,
+    course: Path | None,
+    part: str,
+    visibility: str,
+    isolation: str | None,
+    torch_index: str,
 ) -> str:
     """Write the autograder's zip, and return what to say of it."""
     if into.suffix != ".zip":
         raise UsageError(f"{into}: name a file that ends in .zip")
     folder = load_course(find_course(course))
-    settings = Settings(visibility=Visibility(visibility), isolation=isolation or "")
+    settings = Settings(visibility=Visibility(visibility), part=part, isolation=isolation or "")
     progress = ProgressBar()
     progress.expect(len(folder.course.exercises))
     try:
-        data = make_autograder(
-            folder,
-            settings,
-            torch_index=torch_index,
-            on_built=progress.advance,
-        )
+        data = make_autograder(folder, settings, torch_index=torch_index, on_built=progress.advance)
     finally:
         progress.finish()
     with writing(into):
         into.parent.mkdir(parents=True, exist_ok=True)
         into.write_bytes(data)
+    return _told(into, data, torch_index)
+
+
+def _told(into: Path, data: bytes, torch_index: str) -> str:
+    """Say what was written, and what to do with it."""
     lines = [
         f"{into}: {len(data) / 2**20:.1f} MiB, with the hidden cases and no line of a solution.",
         "Give it to Gradescope alone: whoever has it has the hidden cases.",
@@ -61,7 +66,7 @@ def run_submission(root: Path) -> int:
     settings = read_settings(root / "source")
     level = choose_for_class(Level(settings.isolation) if settings.isolation else None)
     folder = load_course(root / "source" / "course")
-    exercises = folder.course.exercises
+    exercises = folder.course.part(settings.part).exercises
     limit = folder.course.limits.source_kib * 1024
     submission = read_submission(root / "submission", folder.course, list(exercises), limit)
     warm = WarmProcess(level)

@@ -11,6 +11,10 @@ COURSE = click.option(
     help="The course's folder; else the nearest folder with a course.yml, from here upwards.",
 )
 
+PART = click.option(
+    "--part", default="", metavar="NAME", help="One part of the course; else all of them."
+)
+
 JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes; else one a core.")
 MEMORY = click.option(
     "--memory",

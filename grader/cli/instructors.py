@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, Suggesting
+from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, PART, Suggesting
 
 
 @click.command()
@@ -63,6 +63,7 @@ def audit(
 )
 @COURSE
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
+@PART
 @JOBS
 @click.option(
     "--roster",
@@ -86,6 +87,7 @@ def batch(
     results: Path,
     course: Path | None,
     only: tuple[str, ...],
+    part: str,
     jobs: int | None,
     roster: Path | None,
     merge: bool,
@@ -107,7 +109,7 @@ def batch(
     """
     from grader.cli.batch import ClassFiles, run_batch_command
 
-    run = partial(run_batch_command, isolation=isolation, public=public, force=force)
+    run = partial(run_batch_command, part=part, isolation=isolation, public=public, force=force)
     given = ClassFiles(submissions, results, roster, files, merge)
     sys.exit(run(given, course, only, jobs, memory=memory))
 
@@ -115,6 +117,7 @@ def batch(
 @click.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @COURSE
+@PART
 @click.option("--students", is_flag=True, help="A line a student, in place of the class.")
 @click.option(
     "--html",
@@ -124,7 +127,7 @@ def batch(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def report(
-    results: Path, course: Path | None, students: bool, html: Path | None, as_json: bool
+    results: Path, course: Path | None, part: str, students: bool, html: Path | None, as_json: bool
 ) -> None:
     """Show what the results of a class come to.
 
@@ -135,7 +138,7 @@ def report(
     """
     from grader.cli.batch import run_report
 
-    sys.exit(run_report(results, course, students=students, as_json=as_json, html=html))
+    sys.exit(run_report(results, course, part, students=students, as_json=as_json, html=html))
 
 
 @click.command()
@@ -166,9 +169,12 @@ def nbgrader_group() -> None:
 @nbgrader_group.command("init")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @COURSE
+@PART
 @click.option("--assignment", default="", help="The assignment's name; else from the title.")
 @click.option("--restore", is_flag=True, help="Write again what you removed, too.")
-def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore: bool) -> None:
+def nbgrader_init(
+    directory: Path, course: Path | None, part: str, assignment: str, restore: bool
+) -> None:
     """Make DIRECTORY a course directory of nbgrader's, or update it.
 
     What you changed there is kept; what the course changed too is named.
@@ -179,7 +185,7 @@ def nbgrader_init(directory: Path, course: Path | None, assignment: str, restore
     """
     from grader.cli.nbgrader import run_init
 
-    sys.exit(run_init(directory, course, assignment, restore=restore))
+    sys.exit(run_init(directory, course, assignment, part=part, restore=restore))
 
 
 @nbgrader_group.command("autograde")
@@ -232,6 +238,7 @@ def nbgrader_autograde(
     default="",
     help="Which, where a gradebook has several; of RESULTS, its name on the platform.",
 )
+@PART
 @click.option(
     "--template",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -244,7 +251,9 @@ def nbgrader_autograde(
     required=True,
     help="The file to write; for Gradescope a folder.",
 )
-def export(source: Path, to: str, assignment: str, template: Path | None, output: Path) -> None:
+def export(
+    source: Path, to: str, assignment: str, part: str, template: Path | None, output: Path
+) -> None:
     """Write the scores of a class for another system, one line a person.
 
     SOURCE is nbgrader's gradebook.db or the folder with it, or the RESULTS of grade batch.
@@ -256,16 +265,18 @@ def export(source: Path, to: str, assignment: str, template: Path | None, output
     """
     from grader.cli.export import ExportRequest, run_export
 
-    sys.exit(run_export(ExportRequest(source, assignment, to, output, template)))
+    sys.exit(run_export(ExportRequest(source, assignment, to, output, template, part)))
 
 
 @click.command()
 @click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
 @COURSE
-def release(into: Path, course: Path | None) -> None:
+@PART
+def release(into: Path, course: Path | None, part: str) -> None:
     """Make the bundle that students get (for instructors).
 
     It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
+    A part comes with those before it, which its exercises build on.
 
     \b
     Example:
@@ -273,7 +284,7 @@ def release(into: Path, course: Path | None) -> None:
     """
     from grader.cli.start import run_release
 
-    click.echo(run_release(into, course))
+    click.echo(run_release(into, course, part))
 
 
 COMMANDS = (audit, batch, report, derive, nbgrader_group, export, release)

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from grader.nbgrader.autograde import AutogradeSummary
 
 
-def run_init(directory: Path, course: Path | None, assignment: str, *, restore: bool) -> int:
+def run_init(
+    directory: Path, course: Path | None, assignment: str, *, part: str = "", restore: bool
+) -> int:
     """Write or update a course directory; status 1 where something conflicts.
 
-    An assignment without a name is called by the beginning of the course's title. A directory that
-    was made before knows its course.
+    An assignment without a name is called by the beginning of the course's title, and by its part.
+    A directory that was made before knows its course.
     """
     with needs_nbgrader():
         import nbgrader  # noqa: F401 - asked for only to say early that it is missing
@@ -34,8 +36,8 @@ def run_init(directory: Path, course: Path | None, assignment: str, *, restore: 
         folder = course_near(directory)
     else:
         folder = load_course(find_course(course))
-    assignment = assignment or _short_name(folder.course.title)
-    changes = init_directory(directory, folder, assignment, restore=restore)
+    assignment = assignment or "-".join(filter(None, [_short_name(folder.course.title), part]))
+    changes = init_directory(directory, folder.of_part(part), assignment, restore=restore)
     told = [(change.what, change.path) for change in changes if change.what != "unchanged"]
     if told:
         click.echo("\n".join(columns(told, "<<")))

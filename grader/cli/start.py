@@ -9,14 +9,14 @@ from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 
 
-def run_release(into: Path, course: Path | None) -> str:
+def run_release(into: Path, course: Path | None, part: str) -> str:
     """Write the student bundle, and return what to say of it."""
     from grader.bundle.release import make_bundle, write_bundle
 
     folder = load_course(find_course(course))
     progress = ProgressBar()
     try:
-        files = make_bundle(folder, on_built=progress.key_step)
+        files = make_bundle(folder, part=part, on_built=progress.key_step)
     finally:
         progress.finish()
     write_bundle(files, into)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.groups import COURSE, SUBMISSION
+from grader.cli.groups import COURSE, PART, SUBMISSION
 
 if TYPE_CHECKING:
     from grader.cli.request import CheckRequest
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @COURSE
-def list_exercises(course: Path | None) -> None:
+@PART
+def list_exercises(course: Path | None, part: str) -> None:
     """List the exercises of the course with their points.
 
     \b
@@ -23,7 +24,7 @@ def list_exercises(course: Path | None) -> None:
     """
     from grader.cli.check import list_course
 
-    click.echo(list_course(course))
+    click.echo(list_course(course, part))
 
 
 @click.command()
@@ -132,8 +133,9 @@ def reset(exercise: str, course: Path | None) -> None:
 @click.command()
 @SUBMISSION
 @COURSE
+@PART
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The zip to write.")
-def pack(submission: Path | None, course: Path | None, output: Path | None) -> None:
+def pack(submission: Path | None, course: Path | None, part: str, output: Path | None) -> None:
     """Make the zip to hand in, checked as it will be graded, with a receipt.
 
     \b
@@ -142,7 +144,7 @@ def pack(submission: Path | None, course: Path | None, output: Path | None) -> N
     """
     from grader.cli.study import run_pack
 
-    click.echo(run_pack(course, submission, output))
+    click.echo(run_pack(course, submission, output, part))
 
 
 @click.command()

@@ -127,14 +127,16 @@ def _keep_copy(path: Path, into: Path) -> Path:
     return Path(shutil.copyfile(path, copy))
 
 
-def run_pack(course: Path | None, submission: Path | None, into: Path | None) -> str:
+def run_pack(
+    course: Path | None, submission: Path | None, into: Path | None, part: str = ""
+) -> str:
     """Write the zip to hand in, graded from its own bytes, and return the receipt."""
     from grader.report.receipt import render_receipt
     from grader.student.pack import pack_work
 
-    with open_desk([], course, submission) as desk:
+    with open_desk([], course, submission, part) as desk:
         packed = pack_work(desk.engine, desk.place, desk.exercises)
-    path = into or Path(f"{_slug(desk)}.zip")
+    path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
     with writing(path):
         path.write_bytes(packed.data)
     return render_receipt(packed.receipt, click.format_filename(path), width=screen_width())

@@ -4,7 +4,7 @@ import difflib
 import shlex
 import typing
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -38,6 +38,10 @@ class CourseFolder:
     def solutions(self) -> Path:
         """The references; absent from what students get."""
         return self.root / "solutions"
+
+    def of_part(self, name: str) -> "CourseFolder":
+        """Return it with one part of the course alone, to list or to report; raises UsageError."""
+        return replace(self, course=self.course.part(name))
 
     @property
     def shipped(self) -> bool:

@@ -6,6 +6,7 @@ test code to an exercise. The kinds of property are declared in `grader.properti
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
@@ -27,9 +28,12 @@ from grader.course.expressions import (
     parse_output,
 )
 from grader.course.limits import Limits, OwnLimits
+from grader.course.parts import Part, chosen_part, misfit_of_parts
+from grader.course.points import Points
 from grader.course.record import Argument, Dim, Literal_, Output, Record, error_at
 from grader.course.traps import Trap
 from grader.records.ids import BIASES, MAIN, CheckId, Kind
+from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Earlier, TargetKind
 
 _FILE = re.compile(r"^([a-z]+\d+)_([a-z0-9_]+)\.py$")
@@ -100,32 +104,6 @@ class Property(Record):
 def literals_of(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the words that a model's `kind` may be, () where it is a base of others."""
     return get_args(model.model_fields["kind"].annotation)
-
-
-class Points(Record):
-    """Points of a target by kind of check; property and bug points are shared out evenly.
-
-    Points for shapes, values and gradients are shared among groups of cases: those without an
-    option, and those of each option.
-    """
-
-    shape: float = Field(default=0, ge=0, description="for the right types and shapes")
-    numeric: float = Field(default=0, ge=0, description="for the right values")
-    gradient: float = Field(default=0, ge=0, description="for the right gradients")
-    property: float = Field(default=0, ge=0, description="for all properties together")
-    bug: float = Field(default=0, ge=0, description="for all known bugs together")
-    plain: float = Field(
-        default=0.7,
-        gt=0,
-        le=1,
-        description="the share of shape, numeric and gradient points that the cases without an "
-        "option have; each option has as much of the rest",
-    )
-
-    @cached_property
-    def total(self) -> float:
-        """Points of all kinds."""
-        return self.shape + self.numeric + self.gradient + self.property + self.bug
 
 
 class Target(Record):
@@ -299,6 +277,11 @@ class Exercise(Record):
         """Points of all targets."""
         return sum(target.points.total for target in self.targets)
 
+    @property
+    def builds_on_earlier(self) -> bool:
+        """Whether the submission's own files of earlier exercises are used."""
+        return any(target.earlier is Earlier.OWN for target in self.targets)
+
     def target(self, name: str) -> Target:
         """Return the target of that name; raises KeyError."""
         return {target.name: target for target in self.targets}[name]
@@ -314,6 +297,9 @@ class Course(Record):
     draws: int = Field(default=2, ge=1, description="drawn main cases a target")
     every_target: list[Property] = Field(default=[], description="properties of all targets")
     every_module: list[Property] = Field(default=[], description="properties of all modules")
+    parts: list[Part] = Field(
+        default=[], description="exercises that have a total of their own; all are one part else"
+    )
     exercises: list[Exercise] = Field(min_length=1, description="in the course's order")
 
     @field_validator("exercises")
@@ -323,6 +309,12 @@ class Course(Record):
         if twice := sorted({i for i in ids if ids.count(i) > 1}):
             raise ValueError(f"the exercise '{twice[0]}' is declared twice")
         return exercises
+
+    @model_validator(mode="after")
+    def _parts_hold_all(self) -> "Course":
+        if self.parts and (wrong := misfit_of_parts(self.parts, [e.id for e in self.exercises])):
+            raise error_at(("parts",), wrong)
+        return self
 
     @model_validator(mode="after")
     def _cases_are_told_apart(self) -> "Course":
@@ -344,6 +336,35 @@ class Course(Record):
     def exercise(self, exercise_id: str) -> Exercise:
         """Return the exercise of that id; raises KeyError."""
         return {exercise.id: exercise for exercise in self.exercises}[exercise_id]
+
+    def part(self, name: str) -> "Course":
+        """Return the course with one part alone, the whole where `name` is ""; raises UsageError.
+
+        It knows no earlier exercises: what runs code needs the whole course.
+        """
+        if not name:
+            return self
+        part = chosen_part(self.parts, name)
+        own = [exercise for exercise in self.exercises if exercise.id in part.exercises]
+        return self.model_copy(update={"exercises": own, "parts": [part]})
+
+    def beside(self, exercise: Exercise) -> list[Exercise]:
+        """Return the exercises of the same part."""
+        own = next((p.exercises for p in self.parts if exercise.id in p.exercises), None)
+        return [one for one in self.exercises if own is None or one.id in own]
+
+    def subtotals(self, scores: Mapping[str, tuple[float, float]]) -> tuple[Subtotal, ...]:
+        """Return the points of each part that exercises are of; () where that is one part.
+
+        `scores` holds points and points possible by exercise.
+        """
+        found = []
+        for part in self.parts:
+            own = [scores[exercise] for exercise in part.exercises if exercise in scores]
+            if own:
+                score, possible = (round(sum(points), 4) for points in zip(*own, strict=True))
+                found.append(Subtotal(part.name, part.title, score, possible))
+        return tuple(found) if len(found) > 1 else ()
 
     def limits_of(self, exercise: Exercise) -> Limits:
         """Return what a submission may use in an exercise."""

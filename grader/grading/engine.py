@@ -87,7 +87,9 @@ class Engine:
 
     def sum_up(self, results: Sequence[ExerciseResult]) -> Document:
         """Return the document of some results."""
-        return Document(self.folder.course.title, ENGINE, self.keys.digest, tuple(results))
+        course = self.folder.course
+        parts = course.subtotals({one.exercise: (one.score, one.max_score) for one in results})
+        return Document(course.title, ENGINE, self.keys.digest, tuple(results), parts)
 
 
 def open_engine(

@@ -13,15 +13,21 @@ from grader.handin.pick import SUFFIXES
 from grader.handin.read import Submission, read_submission
 
 
-def chosen_exercises(folder: CourseFolder, typed: Sequence[str]) -> list[Exercise]:
-    """Return the exercises that were named, all where none was; raises UsageError."""
+def chosen_exercises(folder: CourseFolder, typed: Sequence[str], part: str = "") -> list[Exercise]:
+    """Return the exercises that were named, all of a part or the course where none was.
+
+    Raises UsageError.
+    """
+    if typed and part:
+        raise UsageError("name a part or exercises, not both")
+    if not typed:
+        return list(folder.course.part(part).exercises)
     known: dict[str, tuple[str, ...]] = {
         e.id: (e.id, e.id.lstrip("abcdefghijklmnopqrstuvwxyz"), e.name, e.stem)
         for e in folder.course.exercises
     }
     meant = [_name_of(folder, text) for text in typed]
-    ids = resolve_exercises(meant, known) if typed else list(known)
-    return [folder.course.exercise(i) for i in ids]
+    return [folder.course.exercise(i) for i in resolve_exercises(meant, known)]
 
 
 def _name_of(folder: CourseFolder, typed: str) -> str:

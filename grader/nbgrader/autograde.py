@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from grader.batch.pool import Lost, Pool
 from grader.batch.workplace import Workplace, prepare_workplace
 from grader.course.load import CourseFolder
+from grader.course.models import Exercise
 from grader.errors import UsageError
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.memory import admit, control_group
@@ -22,7 +23,7 @@ from grader.nbgrader.bulk import GradedHandin, Steps, StudentGrader
 from grader.nbgrader.executor import SandboxExecute
 from grader.nbgrader.gradebook import open_gradebook, read_sheets
 from grader.nbgrader.handin import Handin, find_students, read_handin
-from grader.nbgrader.place import course_of_directory
+from grader.nbgrader.place import course_of_directory, exercise_of
 from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.nbgrader.writer import GradebookWriter, write_folder
@@ -95,7 +96,8 @@ def autograde(request: AutogradeRequest, progress: AutogradeProgress) -> Autogra
             min(request.jobs, len(waiting)), request.memory, folder.course.widest_limits
         )
         outcome.admission = admission.note
-        workplace = _workplace(folder, request, SandboxExecute(parent=converter), progress)
+        own = [e for name in sheets if (e := exercise_of(name, folder)) is not None]
+        workplace = _workplace(folder, own, request, SandboxExecute(parent=converter), progress)
         begin = partial(_student_grader, request.directory.resolve(), sheets)
         late = AssignLatePenalties(config=app.config)
         writer = GradebookWriter(gradebook, request.assignment, late)
@@ -140,6 +142,7 @@ def _waiting(app: Any, request: AutogradeRequest, outcome: AutogradeSummary) -> 
 
 def _workplace(
     folder: CourseFolder,
+    exercises: Sequence[Exercise],
     request: AutogradeRequest,
     chosen: SandboxExecute,
     progress: AutogradeProgress,
@@ -148,7 +151,6 @@ def _workplace(
     level = Level(chosen.isolation) if chosen.isolation else None
     level = choose_for_class(request.isolation or level)
     hidden = chosen.hidden and not request.public
-    exercises = folder.course.exercises
     return prepare_workplace(folder, exercises, level, progress.key_step, hidden=hidden)
 
 

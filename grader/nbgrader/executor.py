@@ -54,7 +54,8 @@ class SandboxExecute(NbGraderPreprocessor):  # type: ignore[misc]
         submitted = submitted_folder(directory, place)
         limit = folder.course.limits.source_kib * 1024
         beside = read_submission(submitted, folder.course, [exercise], limit).sources
-        grader = _grader(str(folder.root), self.hidden, self.isolation)
+        ids = tuple(one.id for one in folder.course.beside(exercise))
+        grader = _grader(str(folder.root), ids, self.hidden, self.isolation)
         filled = fill_notebook(nb, exercise, grader, beside)
         resources[_FILLED] = filled
         return nb, resources
@@ -88,9 +89,10 @@ class SaveDiagnoses(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=2)
-def _grader(root: str, hidden: bool, isolation: str) -> NotebookGrader:
-    """Return one grader for all notebooks of this process; raises GraderError."""
+def _grader(root: str, ids: tuple[str, ...], hidden: bool, isolation: str) -> NotebookGrader:
+    """Return one grader for all notebooks of a part in this process; raises GraderError."""
     folder = course_near(Path(root))
     warm = WarmProcess(choose_for_class(Level(isolation) if isolation else None))
     atexit.register(warm.close)
-    return NotebookGrader(open_engine(folder, folder.course.exercises, warm, hidden=hidden))
+    exercises = [folder.course.exercise(one) for one in ids]
+    return NotebookGrader(open_engine(folder, exercises, warm, hidden=hidden))

@@ -8,6 +8,7 @@ from grader.batch.people import Member
 from grader.batch.scored import ExerciseScore, Scores, StudentScores
 from grader.errors import UsageError
 from grader.nbgrader.gradebook import open_gradebook
+from grader.notebook.finding import read_course, root_near
 from grader.records.people import Person
 
 
@@ -42,7 +43,14 @@ def read_scores(path: Path, assignment: str = "") -> Scores:
             round(sum(float(n.max_score or 0) for n in notebooks), 4),
             tuple(notes),
             named=bool(assignment),
+            parts=_parts(path.resolve().parent),
         )
+
+
+def _parts(directory: Path) -> dict[str, list[str]]:
+    """Return the notebooks of each part of the course that a directory belongs to."""
+    root = root_near(directory)
+    return {part.name: part.exercises for part in read_course(root).course.parts} if root else {}
 
 
 def _student(student: Any, notebooks: Sequence[Any], submission: Any) -> StudentScores:

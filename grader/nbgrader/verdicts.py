@@ -18,7 +18,6 @@ from grader.handin.read import Source, Submission
 from grader.nbgrader.cells import TestCell, kind_score
 from grader.records.results import Kind, Status
 from grader.report.verdict import Verdict, render_verdict
-from grader.worker.protocol import Earlier
 
 
 @dataclass(frozen=True)
@@ -82,6 +81,6 @@ class NotebookGrader:
 
 def _read(exercise: Exercise, sources: Mapping[str, Source], engine: Engine) -> object:
     """What of the other exercises the result depends on."""
-    if all(target.earlier is not Earlier.OWN for target in exercise.targets):
+    if not exercise.builds_on_earlier:
         return ()
     return tuple(sources[e.id] for e in engine.folder.course.earlier(exercise))

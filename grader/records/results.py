@@ -1,12 +1,13 @@
 """What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from grader.records.ids import CheckId
 from grader.records.ids import Kind as Kind
+from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Scalar
 
 FORMAT_VERSION = 2
@@ -235,6 +236,7 @@ class Document:
     engine: str
     key: str
     results: tuple[ExerciseResult, ...]
+    parts: tuple[Subtotal, ...] = ()  # where the results are of more than one
 
     @property
     def score(self) -> float:
@@ -254,6 +256,7 @@ class Document:
             "engine": self.engine,
             "key": self.key,
             "results": [result_to_json(result) for result in self.results],
+            **({"parts": [asdict(part) for part in self.parts]} if self.parts else {}),
         }
 
 

@@ -69,15 +69,20 @@ def render_students(summary: Summary, *, width: int) -> str:
     exercises = summary.exercises
     possible = [e.possible for e in exercises]
     rows = [
-        ("student", *(e.name for e in exercises), "total", "first finding"),
-        ("points possible", *map(_number, possible), _number(sum(possible)), ""),
+        ("student", *(e.name for e in exercises), *summary.parts, "total", "first finding"),
+        (
+            "points possible",
+            *map(_number, [*possible, *summary.parts.values(), sum(possible)]),
+            "",
+        ),
     ]
     for one in summary.by_student:
         cells = (_cell(one, e.exercise) for e in exercises)
         finding = clean("; ".join(filter(None, (*one.member.marks, one.finding))), 400)
         total = f"{_number(one.total)}{_STAR * bool(one.judged)}"
-        rows.append((_named(one.student), *cells, total, finding))
-    lines = columns(rows, f"<{'>' * len(exercises)}><", most=_NAME)
+        parts = (_number(one.parts.get(part, 0.0)) for part in summary.parts)
+        rows.append((_named(one.student), *cells, *parts, total, finding))
+    lines = columns(rows, f"<{'>' * (len(exercises) + len(summary.parts))}><", most=_NAME)
     if any(one.judged for one in summary.by_student):
         lines += ["", f"{_STAR} late or adjusted: grade report RESULTS tells each score as graded"]
     return "\n".join(cut(line, width) for line in lines)

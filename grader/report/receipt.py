@@ -3,7 +3,7 @@
 import click
 
 from grader.report.layout import wrapped
-from grader.report.words import number
+from grader.report.words import number, part_lines
 from grader.student.pack import Receipt
 
 
@@ -18,7 +18,7 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
         score = f"{number(line.score)} / {number(line.max_score)}"
         lines.append(f"  {mark}  {line.file}  {score}")
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
-    lines += ["", f"  {total}"]
+    lines += ["", *(f"  {line}" for line in part_lines(receipt.parts)), f"  {total}"]
     lines += wrapped(receipt.content, width, first="  ", hang=2)
     last = "Check that nothing is missing: the final score comes from other cases of the same kind."
     lines += ["", *wrapped(last, width)]

@@ -6,7 +6,7 @@ import click
 
 from grader.report.layout import columns, wrapped
 from grader.report.terminal import heading
-from grader.report.words import number
+from grader.report.words import number, part_lines
 from grader.student.standing import ExerciseStanding, Standing
 
 _BAR = 20  # columns
@@ -18,6 +18,7 @@ def render_standing(standing: Standing, *, width: int = 80) -> str:
     lines = heading(standing.title, "", standing.score, standing.points, width)
     filled = int(_BAR * standing.score / standing.points) if standing.points else 0
     lines += [click.style("█" * filled, fg="green") + "░" * (_BAR - filled), ""]
+    lines += part_lines(standing.parts)
     names = columns([(row.exercise, _points(row)) for row in rows], "<>")
     for row, name in zip(rows, names, strict=True):
         mark, colour = ("✓", "green") if row.passed else (" " if row.score is None else "✗", "red")

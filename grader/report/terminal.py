@@ -38,7 +38,11 @@ def render_document(document: Document, *, width: int = 80) -> str:
     """Return the whole report, with ANSI colours that click strips where there is no terminal."""
     parts = [render_result(result, width=width) for result in document.results]
     if len(document.results) > 1:
-        parts.append("\n".join(heading("together", "", document.score, document.max_score, width)))
+        sums = [
+            heading(one.part, one.title, one.score, one.max_score, width) for one in document.parts
+        ]
+        sums.append(heading("together", "", document.score, document.max_score, width))
+        parts.append("\n".join(line for lines in sums for line in lines))
     return "\n\n".join(parts) + "\n"
 
 

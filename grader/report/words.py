@@ -12,6 +12,8 @@ from grader.records.results import (
     Kind,
     Status,
 )
+from grader.records.subtotals import Subtotal
+from grader.report.layout import columns
 
 MARKS = {
     Status.PASSED: "✓",
@@ -45,6 +47,12 @@ def paragraphs(result: ExerciseResult) -> list[Paragraph]:
         )
         for group in result.targets
     ]
+
+
+def part_lines(parts: Sequence[Subtotal]) -> list[str]:
+    """Return a line for the points of each part, none where there is one part."""
+    rows = [(p.part, f"{number(p.score)} / {number(p.max_score)}", p.title) for p in parts]
+    return [*columns(rows, "<><"), ""] if rows else []
 
 
 def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grader.course.models import Exercise
+from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError
 from grader.files import zipped
 from grader.grading.engine import ENGINE, Engine
@@ -16,6 +16,7 @@ from grader.handin.pick import pick, proper_name
 from grader.handin.read import read_submission
 from grader.handin.refused import Refused
 from grader.records.results import ExerciseResult, Status
+from grader.records.subtotals import Subtotal
 
 RECEIPT = "receipt.json"
 FORMAT_VERSION = 1
@@ -46,6 +47,7 @@ class Receipt:
     score: float
     max_score: float
     exercises: tuple[Line, ...]
+    parts: tuple[Subtotal, ...] = ()  # where there is more than one
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Packed:
 
 def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Packed:
     """Pack the files at a place, and grade what was packed; raises SubmissionError."""
-    files = collect_files(place, exercises, engine.folder.course.limits.source_kib * 1024)
+    course = engine.folder.course
+    files = collect_files(place, _needed(course, exercises), course.limits.source_kib * 1024)
     if not files:
         raise SubmissionError(f"{place} holds no exercise of this course: there is nothing to pack")
     if not any(_is_of(name, exercise) for name in files for exercise in exercises):
@@ -68,16 +71,26 @@ def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Pac
     lines = _graded(engine, files, exercises)
     receipt = Receipt(
         format_version=FORMAT_VERSION,
-        course=engine.folder.course.title,
+        course=course.title,
         grader=ENGINE,
         key=engine.keys.digest,
         content=content_hash(files),
         score=round(sum(line.score for line in lines), 2),
         max_score=round(sum(line.max_score for line in lines), 2),
         exercises=lines,
+        parts=course.subtotals({line.exercise: (line.score, line.max_score) for line in lines}),
     )
     text = json.dumps(asdict(receipt), indent=1, ensure_ascii=False) + "\n"
     return Packed(zipped({**files, RECEIPT: text.encode()}), receipt)
+
+
+def _needed(course: Course, exercises: Sequence[Exercise]) -> list[Exercise]:
+    """Return exercises with those earlier ones whose own files they import."""
+    needed = [e.id for e in exercises]
+    for exercise in exercises:
+        if exercise.builds_on_earlier:
+            needed += [e.id for e in course.earlier(exercise)]
+    return [exercise for exercise in course.exercises if exercise.id in needed]
 
 
 def _graded(

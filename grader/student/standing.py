@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.handin.read import Source, read_submission
+from grader.records.subtotals import Subtotal
 from grader.student.progress import ExerciseProgress, digest_of, load_progress
 
 
@@ -28,6 +29,7 @@ class Standing:
 
     title: str
     exercises: tuple[ExerciseStanding, ...]
+    parts: tuple[Subtotal, ...] = ()  # as last checked, where there is more than one
 
     @property
     def score(self) -> float:
@@ -50,7 +52,8 @@ def standing_of(folder: CourseFolder) -> Standing:
     else:
         sources = {}
     found = [_standing(e, progress.of(e.id), sources.get(e.id)) for e in course.exercises]
-    return Standing(course.title, tuple(found))
+    parts = course.subtotals({one.exercise: (one.score or 0.0, one.points) for one in found})
+    return Standing(course.title, tuple(found), parts)
 
 
 def _standing(exercise: Exercise, own: ExerciseProgress, source: Source | None) -> ExerciseStanding:

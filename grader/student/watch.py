@@ -106,7 +106,7 @@ class Turn:
     change: Change | None  # None at an exercise's first run
     finished: str  # the exercise that was passed just before, "" where none was
     last: bool  # no exercise is left: all are passed
-    earned: float  # points of the whole course, as far as they are known
+    earned: float  # points of the course or its part, as far as they are known
     possible: float
 
 
@@ -176,13 +176,14 @@ class Watch:
         results[current.id] = result
         self.remember(result, submission.source(current))
         known = {**(self.scores or {}), **{i: r.score for i, r in results.items()}}
+        own = course.beside(current)
         return Turn(
             result,
             compare_results(before, result) if before else None,
             finished,
             last=result.status is Status.PASSED and self._next(current, results) is None,
-            earned=round(sum(known.values()), 2),
-            possible=sum(exercise.points for exercise in course.exercises),
+            earned=round(sum(known.get(exercise.id, 0.0) for exercise in own), 2),
+            possible=sum(exercise.points for exercise in own),
         )
 
     def _next(self, current: Exercise, results: dict[str, ExerciseResult]) -> Exercise | None:

@@ -1,0 +1,33 @@
+"""What a target's checks are worth."""
+
+from functools import cached_property
+
+from pydantic import Field
+
+from grader.course.record import Record
+
+
+class Points(Record):
+    """Points of a target by kind of check; property and bug points are shared out evenly.
+
+    Points for shapes, values and gradients are shared among groups of cases: those without an
+    option, and those of each option.
+    """
+
+    shape: float = Field(default=0, ge=0, description="for the right types and shapes")
+    numeric: float = Field(default=0, ge=0, description="for the right values")
+    gradient: float = Field(default=0, ge=0, description="for the right gradients")
+    property: float = Field(default=0, ge=0, description="for all properties together")
+    bug: float = Field(default=0, ge=0, description="for all known bugs together")
+    plain: float = Field(
+        default=0.7,
+        gt=0,
+        le=1,
+        description="the share of shape, numeric and gradient points that the cases without an "
+        "option have; each option has as much of the rest",
+    )
+
+    @cached_property
+    def total(self) -> float:
+        """Points of all kinds."""
+        return self.shape + self.numeric + self.gradient + self.property + self.bug
