@@ -17,7 +17,15 @@ from grader.records.key import AnswerKey
 from grader.worker.names import Group, compared
 from grader.worker.protocol import Action
 
-_ACTIONS = (Action.FORWARD, Action.GRADIENT, Action.REUSE, Action.TRAIN, Action.DEVICE)
+_ACTIONS = (
+    Action.FORWARD,
+    Action.GRADIENT,
+    Action.REUSE,
+    Action.TRAIN,
+    Action.PIECES,
+    Action.SAMPLE,
+    Action.DEVICE,
+)
 _HOPELESS = ("NotImplementedError", "NameError", "AttributeError")
 
 

@@ -300,10 +300,12 @@ def _pieces(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             ready.function(*other, *state)
         for place in reversed(range(len(parts))):
             made[place] = _outputs(call, ready.function(*parts[place], *states[place]))
-    for place, (name, axis) in enumerate(zip(call.outputs, pieces.outputs, strict=True)):
-        if axis >= 0:
-            joined = torch.cat([outputs[place] for outputs in made], dim=axis)
-            claim.add(tensor_name(Group.OUTPUT, name), joined)
+    joined = [
+        torch.cat(values, dim=axis) if axis >= 0 else values[-1]
+        for values, axis in zip(zip(*made, strict=True), pieces.outputs, strict=True)
+    ]
+    named = dict(zip(call.outputs, joined, strict=True))
+    claim.add_returned(call, named if call.as_dict else joined)
 
 
 def _cut(inputs: Sequence[Any], pieces: Pieces) -> list[list[Any]]:

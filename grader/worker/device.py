@@ -20,7 +20,8 @@ from grader.worker.protocol import Cause
 
 DEVICE = torch.device("meta")
 _aten = torch.ops.aten
-_COPIES = {_aten._to_copy.default, _aten.copy_.default}
+_MOVES = {_aten.to.device, _aten.to.dtype, _aten.to.dtype_layout, _aten.to.other}
+_COPIES = {_aten._to_copy.default, _aten.copy_.default, *_MOVES}
 _OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor)
 _INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 
@@ -39,15 +40,16 @@ class PretendTensor(torch.Tensor):
     @staticmethod
     def __new__(cls, values: Tensor) -> "PretendTensor":
         """Wrap a CPU tensor."""
-        made = torch.Tensor._make_wrapper_subclass(
-            cls,
-            values.size(),
-            strides=values.stride(),
-            storage_offset=values.storage_offset(),
-            dtype=values.dtype,
-            device=DEVICE,
-        )
-        made.held = values.detach()
+        with torch.inference_mode(mode=False):  # in which no tensor can be wrapped
+            made = torch.Tensor._make_wrapper_subclass(
+                cls,
+                values.size(),
+                strides=values.stride(),
+                storage_offset=values.storage_offset(),
+                dtype=values.dtype,
+                device=DEVICE,
+            )
+            made.held = values.detach()
         return made
 
     @classmethod
@@ -94,6 +96,10 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     here = any(isinstance(t, PretendTensor) for t in tensors)
     if here and func not in _COPIES:
         _refuse_mixed(func, args, tensors)
+    if func in _MOVES:  # which inference mode alone does not take apart
+        names = [argument.name for argument in func._schema.arguments]
+        args, kwargs = args[:1], {**dict(zip(names[1:], args[1:], strict=False)), **kwargs}
+        here = isinstance(kwargs.get("other", args[0]), PretendTensor)
     target = kwargs.get("device")
     if target is not None:
         here = torch.device(target) == DEVICE

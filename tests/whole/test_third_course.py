@@ -163,3 +163,11 @@ def test_streams_course_wrong_answer_fails_for_its_reason(
     found = find_check(grade_streams(edited(RIGHT_STREAMS, (old, new))), check)
     assert found.status is Status.FAILED
     assert said in found.message
+
+
+def test_code_that_insists_on_float32_is_given_pieces_in_it(grade_streams: Grade) -> None:
+    first = "left = self.rate.sigmoid()"
+    text = edited(RIGHT_STREAMS, (first, f"x = x @ torch.eye(x.size(2)).float()\n        {first}"))
+    result = grade_streams(text)
+    assert find_check(result, "Fading/property/incremental").status is Status.PASSED
+    assert find_check(result, "Fading/property/dtype").status is Status.FAILED

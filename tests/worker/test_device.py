@@ -118,3 +118,30 @@ def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None
     )
     claim = Runner({"target": target}, {"x": x}, torch.float64, 1 << 20).make(call)
     assert torch.equal(claim.tensors["output/output"], x.softmax(-1))
+
+
+@pytest.mark.parametrize(
+    ("use", "there"),
+    [
+        (lambda x: torch.cat([x[:, 1:], x], dim=1), True),
+        (lambda x: x.to(torch.float64), True),
+        (lambda x: torch.ones(3).to(x), True),
+        (lambda x: torch.ones(3).to(x.device) + x, True),
+        (lambda x: torch.ones(3).to(x.device, torch.float64), True),
+        (lambda x: x.to(torch.ones(3)), False),
+        (lambda x: x.to("cpu"), False),
+        (lambda x: x.cpu(), False),
+    ],
+    ids=["joined", "dtype", "like it", "moved there", "both", "like another", "moved", "cpu"],
+)
+def test_pretend_device_is_the_same_in_inference_mode(use: Any, there: bool) -> None:
+    for mode in (torch.no_grad(), torch.inference_mode()):
+        with pretending(), mode:
+            made = use(elsewhere(2, 3))
+        assert (made.device == device.DEVICE) is there
+        assert device.values(made).device == torch.device("cpu")
+
+
+def test_pretend_device_refuses_to_mix_in_inference_mode() -> None:
+    with pretending(), torch.inference_mode(), pytest.raises(device.DeviceMix):
+        elsewhere(2, 3).add(torch.ones(3))

@@ -31,7 +31,14 @@ from grader.worker.targets import Recipes
 _CLOSE = 1e-9  # of values that are the same in float64
 _CLOSE32 = 1e-4
 _FLOAT32 = "float32"  # the kind of deviations that leave no more precision than that
-_ACTIONS = (Action.FORWARD, Action.GRADIENT, Action.REUSE, Action.TRAIN)
+_ACTIONS = (
+    Action.FORWARD,
+    Action.GRADIENT,
+    Action.REUSE,
+    Action.TRAIN,
+    Action.PIECES,
+    Action.SAMPLE,
+)
 _AXES = 4  # more axes than this are not reordered
 _USUAL = Arrangement({})
 Answers = Mapping[str, Answer]  # by call
