@@ -67,8 +67,9 @@
 #
 # ## Traps
 #
-# - **Probabilities, not their logarithms.** The rows are positive and sum to one. Log-probabilities
-#   are never above zero, and it is their exponentials that sum to one.
+# - **Probabilities, not their logarithms.** Probabilities are positive and sum to one; what the
+#   last layer gives, before any softmax, does neither. Log-probabilities are never above zero, and
+#   it is their exponentials that sum to one.
 # - **Normalized twice.** If the best and the worst class come out nearly alike, a softmax was taken
 #   before the log-softmax.
 # - **Normalized over the batch.** The columns sum to one (after the exponential) and the rows do

@@ -10,8 +10,8 @@ import numpy as np
 
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import sign, value_rows
-from grader.compare.wording import Claim
+from grader.compare.signature import branches, sign, value_rows
+from grader.compare.wording import Claim, first_wrong_call
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
@@ -206,7 +206,7 @@ class _Look:
         due = self.right.of_values(self.rows)
         calls = [self.calls[row] for row in self.rows]
         fitting = possible.of_values(self.rows).matching_where_wrong(
-            seen, due, _branches(calls), self.tolerance
+            seen, due, branches(calls), self.tolerance
         )
         names = dict.fromkeys(
             self.evidence.case(call).name
@@ -311,7 +311,7 @@ class _Look:
     ) -> Diagnosis | None:
         """Put the suspects that fit into words; those that cannot be told apart are one."""
         book = self.evidence.key.book
-        groups = [[book.by_key(key) for key in names] for names in found]
+        groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         by_values = any(bug.shown_by_values for group in groups for bug in group)
         by_values &= self._any_value()
         alike = count_behaviours([self.own], found)
@@ -332,19 +332,22 @@ class _Look:
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
             step=_first_step(self.evidence, groups[0]),
-            hint=bugs[0].hints[0],
+            hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
             evidence=claim.sentence,
         )
 
-
-def _branches(calls: Sequence[Call]) -> list[Array]:
-    """The sets of calls that share an option, such as all in pre-norm, and their opposites."""
-    options = dict.fromkeys((k, repr(v)) for call in calls for k, v in call.options.items())
-    given = [
-        np.array([repr(call.options.get(name)) == value for call in calls])
-        for name, value in options
-    ]
-    return [mask for one in given for mask in (one, ~one)]
+    def _in_order(self, names: Names) -> Names:
+        """Bugs that act at once: first what breaks the case that is shown, for its hint is told."""
+        call = first_wrong_call(self.evidence)
+        if call is None or len(names) < 2:
+            return names
+        place = self.calls.index(call)
+        idle = {
+            one[0]
+            for row, one in enumerate(self.own.names)
+            if one[0] in names and self._close(self.own.signature(row), self.right)[place]
+        }
+        return tuple(sorted(names, key=idle.__contains__))
 
 
 def _is_unwritten(evidence: Evidence) -> bool:

@@ -130,7 +130,7 @@ class _Look:
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
             step=name,
-            hint=bugs[0].hints[0],
+            hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
             evidence=f"{told} what comes out when {ways}.",
         )
 

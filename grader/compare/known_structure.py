@@ -24,7 +24,7 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step="",
-        hint=bugs[0].hints[0],
+        hint=evidence.key.book.named(bugs[0].id, evidence.target.name).hints[0],
         evidence="No known mistake explains all. In every case your module registers as many "
         f"numbers as when {ways}.",
     )

@@ -177,3 +177,13 @@ def value_rows(calls: Sequence[Call]) -> list[int]:
     forward = [i for i in forward if not calls[i].free] or forward
     gradient = [i for i, c in enumerate(calls) if c.action is Action.GRADIENT]
     return forward + gradient[:1]
+
+
+def branches(calls: Sequence[Call]) -> list[Array]:
+    """Return the sets of calls that share an option, such as pre-norm, and their opposites."""
+    options = dict.fromkeys((k, repr(v)) for call in calls for k, v in call.options.items())
+    given = [
+        np.array([repr(call.options.get(name)) == value for call in calls])
+        for name, value in options
+    ]
+    return [mask for one in given for mask in (one, ~one)]

@@ -6,6 +6,7 @@ it gets the same calls as ever, of other numbers.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
@@ -227,13 +228,19 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
 def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, str]:
     """Return each layer whose part was guessed, as the submission calls it, and the part."""
     alike = {stem for layers in _alike(call, bound) for stem in layers}
-    return {
-        one.name.removesuffix(".weight"): _stem(one.roles[0])
+    guessed = [
+        one
         for one in bound
         if one.told is Told.ORDER
         and len(one.roles) == 1
         and _stem(one.roles[0]) in alike
         and not one.name.endswith("bias")
+    ]
+    parts = Counter(_stem(one.roles[0]) for one in guessed)  # twice: its weight and its bias
+    return {
+        one.name.removesuffix(".weight"): one.roles[0] if parts[stem] > 1 else stem
+        for one in guessed
+        for stem in (_stem(one.roles[0]),)
     }
 
 

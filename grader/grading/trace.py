@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from grader.compare.evidence import NOT_THERE, Fault
+from grader.compare.evidence import NOT_THERE, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
@@ -91,10 +91,17 @@ def trace_target(target: Target, run: Run) -> Trace | None:
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(key, call, recorded),
         products=_products(evidence.exercise),
-        trouble=outcome.message if stopped else "",
+        trouble=_trouble(outcome) if stopped else "",
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
     )
+
+
+def _trouble(outcome: Judgement) -> str:
+    """Say why a run gave no values."""
+    if outcome.fault is Fault.UNBOUND:
+        return f"Your module was made, and not run in this case: {outcome.message}"
+    return f"Your run ended here: {outcome.message}"
 
 
 def _steps(

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call, sound_calls
@@ -14,6 +16,7 @@ from grader.worker.names import Group
 from grader.worker.protocol import Action
 
 _ROUNDING = Tolerance(rtol=1e-6, atol=1e-6)  # a dozen steps of float32's 6e-8
+_EITHER = "its last digits are wrong, as float32 or an epsilon of its own makes them"
 _NEXT_STEP = (
     "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not in "
     "the formula"
@@ -33,11 +36,13 @@ class Dtype(Kind):
         return "" if "float" in kinds else "no output is of floats"
 
     def deviation(self, evidence: Evidence) -> str:
-        """Right values, in float32."""
+        """Right values, rounded; in float32 where nothing else gives such numbers."""
         calls = sound_calls(evidence, Action.FORWARD)
         right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
-        in_float32 = right and all(_is_rounded(evidence, call) for call in calls)
-        return "it computes in float32 where the input is float64" if in_float32 else ""
+        if not right or not all(_is_rounded(evidence, call) for call in calls):
+            return ""
+        in_float32 = all(_is_float32(evidence, call) for call in calls)
+        return "it computes in float32 where the input is float64" if in_float32 else _EITHER
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -46,15 +51,15 @@ class Dtype(Kind):
             if outcome.passed and outcome.precision != "float64":
                 outputs = outputs_of(evidence.answers[call.id])
                 dtypes = {array.dtype.name for array in outputs.values()}
+                wrong = _EITHER if _is_rounded(evidence, call) else "its last digits are wrong"
                 came = (
-                    f"it came as {min(dtypes)}"
+                    f"with float64 inputs the output should be float64: it came as {min(dtypes)}"
                     if dtypes - {"float64"}
-                    else "its last digits are wrong"
-                    + (", as those of float32 are" if _is_rounded(evidence, call) else "")
+                    else f"the output is right but for float64's precision: {wrong}"
                 )
                 return Judgement(
                     Status.FAILED,
-                    f"with float64 inputs the output should be float64: {came}",
+                    came,
                     next_step=_NEXT_STEP,
                     expected=Facts(dtype="float64"),
                     actual=Facts(dtype="float32"),
@@ -78,3 +83,9 @@ def _is_rounded(evidence: Evidence, call: Call) -> bool:
         came[name].dtype != expected.dtype or distance(came[name], expected, _ROUNDING) <= 1
         for name, expected in outputs_of(evidence.key.answers[call.id]).items()
     )
+
+
+def _is_float32(evidence: Evidence, call: Call) -> bool:
+    """Whether all outputs are numbers of float32, which those of float64 are by no accident."""
+    outputs = outputs_of(evidence.answers[call.id]).values()
+    return all(np.array_equal(one, one.astype(np.float32), equal_nan=True) for one in outputs)

@@ -18,6 +18,7 @@ from grader.records.results import Status
 from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Action, Training
 
+_NO_LOSS = "end on a log_softmax over the classes; then train once more"
 _NEXT_STEP = (
     "check that every layer is registered and used, and that the output is log-probabilities"
 )
@@ -62,6 +63,9 @@ class Fits(Kind):
         )
         if np.isfinite(before) and after <= self.share * before:
             return PASSED
+        if not np.isfinite(before):
+            message = "no loss can be computed: the outputs are no log-probabilities"
+            return Judgement(Status.FAILED, message, next_step=_NO_LOSS, case=case)
         return Judgement(
             Status.FAILED,
             f"{self.steps} steps of training on one small batch do not bring the loss down",

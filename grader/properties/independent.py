@@ -18,7 +18,8 @@ class Independent(Moved):
         "each item along {dim} should give the same result alone and among others"
     )
     step: ClassVar[str] = (
-        "look for an operation that mixes along {dim}: a softmax, a mean or a reshape"
+        "look for what mixes along {dim}, such as a softmax, a mean or a reshape, or for a mask or "
+        "dropout"
     )
 
     kind: Literal["independent"]

@@ -71,6 +71,11 @@ class BugBook:
         """Return the bug "target/id"; raises KeyError."""
         return self._by_key[key]
 
+    def named(self, bug: str, target: str) -> KnownBug:
+        """Return a bug by its id: the target's own, else that of one which it uses."""
+        own = (one for one in self.bugs if one.id == bug and one.target == target)
+        return next(own, None) or next(one for one in self.bugs if one.id == bug)
+
     @cached_property
     def _by_key(self) -> dict[str, KnownBug]:
         return {bug.key: bug for bug in self.bugs}

@@ -21,8 +21,7 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
     if trace.trouble:
-        trouble = ended(trace.trouble)
-        lines += ["", *wrapped(trouble, width, first="  Your run ended here: ", hang=4)]
+        lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
     if any(not m.given for m in trace.made):
         lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
     return "\n".join(lines) + "\n"

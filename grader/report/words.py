@@ -1,5 +1,6 @@
 """What every report says, whatever it is rendered to: which checks are shown, and in what words."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ MARKS = {
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
+_QUOTED = re.compile("`[^`]*`")  # names, which differ from target to target
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,15 @@ def part_lines(parts: Sequence[Subtotal]) -> list[str]:
 
 def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
     """Diagnoses as they are told: a mistake that stood in an earlier target only once."""
-    first: dict[tuple[str, ...], str] = {}
+    earlier: dict[tuple[str, ...], Diagnosis] = {}
     told = []
     for diagnosis in diagnoses:
-        target = first.setdefault(diagnosis.bugs or (diagnosis.target,), diagnosis.target)
-        if target != diagnosis.target:
-            said = f"The same mistake as in `{target}`."
-            diagnosis = replace(diagnosis, evidence=said, hint="")
+        first = earlier.setdefault(diagnosis.bugs or (diagnosis.target,), diagnosis)
+        if first is not diagnosis:
+            said = f"The same mistake as in `{first.target}`."
+            known = {_QUOTED.sub("", one) for one in first.deviations}
+            new = [one for one in diagnosis.deviations if _QUOTED.sub("", one) not in known]
+            diagnosis = replace(diagnosis, evidence=said, hint="", deviations=tuple(new))
         told.append(diagnosis)
     return told
 

@@ -54,9 +54,7 @@ def next_hint(
 def _of_bug(
     target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
 ) -> Advice:
-    bugs = {bug.id: bug for bug in key.book.bugs if bug.target == target.name}
-    others = {bug.id: bug for bug in key.book.bugs}
-    bug = bugs.get(diagnosis.bugs[0]) or others[diagnosis.bugs[0]]
+    bug = key.book.named(diagnosis.bugs[0], target.name)
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),

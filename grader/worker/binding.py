@@ -106,7 +106,41 @@ def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
             if parameter is not None and id(parameter) not in excluded:
                 name = f"{path}.{last}" if path else last
                 items.append(Item(name, (parameter,), type(owner), (name,)))
-    return items
+    return _name_pairs(items)
+
+
+def _name_pairs(items: Sequence[Item]) -> list[Item]:
+    """Say which is the weight and which the bias of a layer that has two parameters.
+
+    Shapes tell it, or one of two names; else the order does.
+    """
+    layers: dict[str, list[Item]] = {}
+    for item in items:
+        if item.raw and (stem := _stem(item.name)):
+            layers.setdefault(stem, []).append(item)
+    said: dict[str, Item] = {}
+    for stem, own in layers.items():
+        if len(own) == 2 and (pair := _weight_and_bias(*own)):
+            guessed = own[0].shape == own[1].shape and not any(_kind(one.name) for one in own)
+            for one, last in zip(pair, _KINDS, strict=True):
+                said[one.name] = replace(one, said=f"{stem}.{last}", guessed=guessed)
+    return [said.get(item.name, item) for item in items]
+
+
+def _weight_and_bias(one: Item, other: Item) -> tuple[Item, Item] | None:
+    """Return two parameters of a layer as its weight and its bias, None where they are neither."""
+    if one.shape == other.shape and len(one.shape) == 1:
+        turned = _kind(one.name) == "bias" or _kind(other.name) == "weight"
+        return (other, one) if turned else (one, other)
+    weight, bias = sorted((one, other), key=lambda item: -len(item.shape))
+    fits = (len(weight.shape), len(bias.shape)) == (2, 1) and bias.shape[0] in weight.shape
+    return (weight, bias) if fits else None
+
+
+def _kind(name: str) -> str:
+    """Return whether a parameter's last word says weight or bias, "" where it says neither."""
+    pieces = name.rpartition(".")[2].lower().split("_")
+    return next((kind for kind, words in _KINDS.items() if set(words) & set(pieces)), "")
 
 
 @dataclass
@@ -131,7 +165,7 @@ class _Search:
         for careless in (False, True):
             for role in list(self.roles):
                 for item in self._free():
-                    alike = careless or not _is_other_kind(item.name, role)
+                    alike = careless or not _is_other_kind(item.meant, role)
                     if role in self.roles and alike and self._fits(role, item):
                         self._take([role], item, Told.ORDER)
                         while self._by_companion():
@@ -144,6 +178,7 @@ class _Search:
         layout = self._layout(roles, item)
         if layout is None:
             return False
+        told = Told.ORDER if item.guessed else told
         self.bonds.append(Bond(tuple(roles), item, layout, told))
         self.used |= set(item.members)
         for role in roles:
@@ -163,17 +198,17 @@ class _Search:
 
     def _parts_a_layer(self, role: Role, item: Item) -> bool:
         """Whether a layer's weight and bias would go to different layers of the reference."""
-        stem, layer = _stem(role.name), _layer_of(item.name)
+        stem, layer = _stem(role.name), _layer_of(item.meant)
         if not layer:
             return False
         for bond in self.bonds:
             of_stem = any(_stem(other.name) == stem for other in bond.roles)
-            if of_stem != (_layer_of(bond.item.name) == layer):
+            if of_stem != (_layer_of(bond.item.meant) == layer):
                 return True
         return False
 
     def _by_exact_name(self) -> None:
-        by_name = {item.name: item for item in self.items}
+        by_name = {item.meant: item for item in self.items}
         for role in list(self.roles):
             stem = role.name.rpartition(".")[0]
             for name in (role.name, stem if role.kind is not RoleKind.BIAS else ""):
@@ -183,7 +218,7 @@ class _Search:
 
     def _by_alias(self) -> None:
         meant = {
-            id(item): [role for role in self.roles if names_role(item.name, role)]
+            id(item): [role for role in self.roles if names_role(item.meant, role)]
             for item in self._free()
         }
         for item in self._free():
@@ -214,7 +249,7 @@ class _Search:
                     continue
                 if len(item.parameters) == len(run):
                     continue  # a list of layers, each of which plays one
-                meant = [names_role(item.name, role) for role in run]
+                meant = [names_role(item.meant, role) for role in run]
                 if all(meant) or not any(meant):  # else its name says that it plays one alone
                     return self._take(run, item, Told.NAME if all(meant) else Told.ORDER)
         return False
@@ -229,7 +264,7 @@ class _Search:
             home = homes[stem]
             sought = f"{_stem(home.item.name)}.{last}"
             for item in self._free():
-                if item.name == sought and self._fits(role, item):
+                if item.meant == sought and self._fits(role, item):
                     return self._take([role], item, home.told)
         return False
 

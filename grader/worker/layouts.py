@@ -72,6 +72,13 @@ class Item:
     parameters: tuple[nn.Parameter, ...]
     owner: type[nn.Module]
     members: tuple[str, ...]  # the parameters' own names
+    said: str = ""  # its name with `weight` or `bias` in place of another word, where that is known
+    guessed: bool = False  # whether `said` rests on the order in its layer alone
+
+    @property
+    def meant(self) -> str:
+        """The name by which its part is looked for."""
+        return self.said or self.name
 
     @property
     def shape(self) -> Shape:

@@ -156,7 +156,7 @@ WRONG = {
     "float32 within": Wrong(
         1,
         ((_SELF, "    scores = (x.float() @ x.float().transpose(1, 2)).to(x.dtype)\n"),),
-        {"self_attention/property/dtype": f"{AS_FLOAT32}: its last digits are wrong"},
+        {"self_attention/property/dtype": "its last digits are wrong, as float32 or an epsilon"},
     ),
     "float32 output": Wrong(
         1,
@@ -628,6 +628,11 @@ WRONG = {
             "build_classifier/gradient": "no gradient reaches the parameter",
             "build_classifier/property/overfits-a-batch": "do not bring the loss down",
         },
+    ),
+    "raw logits": Wrong(
+        7,
+        ((_LOG, "        log_probabilities = logits\n"),),
+        {"build_classifier/property/overfits-a-batch": "no loss can be computed"},
     ),
     "dropout of 0.1 by default": Wrong(
         4,

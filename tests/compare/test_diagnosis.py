@@ -73,6 +73,37 @@ def test_right_values_are_never_put_down_to_two_bugs(
     assert "SinusoidalPositionEncoding" not in _named(result)
 
 
+def test_the_first_hint_is_on_what_breaks_the_case_that_is_shown(
+    grade_text: Callable[..., Any],
+) -> None:
+    """With one head the order of heads does not matter: the case shows the other mistake."""
+    text = _changed(
+        "exercise3_multi_head.py",
+        ("time_first = separated.transpose(1, 2)", "time_first = separated"),
+        ("keys = self.to_keys(x)", "keys = self.to_queries(x)"),
+    )
+    result = grade_text(text)
+    (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
+    assert len(found.bugs) > 1
+    assert "keys" in found.bugs[0] or found.bugs[0] == "projection-shared"
+    (numeric,) = (
+        c
+        for c in result.checks
+        if str(c.id) == "exercise3/MultiHeadSelfAttention/numeric" and c.case.dims["h"] == 1
+    )
+    assert "uses `unfold_heads`" not in numeric.next_step
+
+
+def test_an_epsilon_is_not_said_to_be_float32(grade_text: Callable[..., Any]) -> None:
+    before = "weights = torch.softmax(scores, dim=-1)  # (b, q, s)"
+    exponentials = "powers = (scores - scores.amax(-1, keepdim=True)).exp()"
+    sums = "weights = powers / (powers.sum(-1, keepdim=True) + 3e-7)"
+    own = _changed("exercise1_attention.py", (before, f"{exponentials}\n    {sums}"))
+    told = [d for one in grade_text(own).diagnoses for d in one.deviations]
+    assert "its last digits are wrong, as float32 or an epsilon of its own makes them" in told
+    assert not any("computes in float32" in one for one in told)
+
+
 def test_diagnosis_sees_through_fused_layers(grade_text: Callable[..., Any]) -> None:
     layers = [
         f"self.to_{part} = nn.Linear(embed_dim, num_heads * size, bias=bias)"
@@ -163,7 +194,10 @@ def test_constant_is_no_known_mistake(grade_text: Callable[..., Any]) -> None:
     change = ("output = weights @ x", "output = 0 * x")
     (found,) = grade_text(_changed("exercise1_attention.py", change)).diagnoses
     assert found.bugs == ()
-    assert found.evidence == "No known mistake fits. Step by step: scores ✓ weights ✓ output ✗."
+    assert (
+        found.evidence
+        == "No known mistake explains all. Step by step: scores ✓ weights ✓ output ✗."
+    )
     assert "at what is returned" in found.hint
 
 

@@ -27,7 +27,7 @@ def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText
         ("weights = torch.softmax(scores, dim=-1)  # (b, t, t)", f"weights = {by_hand}"),
     )
     (found,) = (d for d in grade_text({"exercise1": text}).diagnoses if not d.bugs)
-    assert found.evidence == "No known mistake fits. Step by step: scores ✓ weights ✗."
+    assert found.evidence == "No known mistake explains all. Step by step: scores ✓ weights ✗."
     assert found.step == "weights"
 
 

@@ -78,7 +78,7 @@ def test_page_shows_points_diagnosis_and_pictures(shipped_engine: Engine) -> Non
     reader = _read(page)
     assert "7.5 / 20 points" in reader.text
     assert "the keys are made from the queries" in reader.text
-    assert "first wrong step: keys" in reader.text
+    assert "first step known to be wrong: keys" in reader.text
     assert {e.target for e in exhibits} == {
         "fold_heads", "unfold_heads", "MultiHeadSelfAttention",
     }  # fmt: skip

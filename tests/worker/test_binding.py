@@ -8,7 +8,7 @@ from support import GradeText, edited, find_check, solution
 from torch import nn
 
 from grader.worker.binding import Unbound, bind, names_role
-from grader.worker.protocol import Role, RoleKind, ShapeClaim
+from grader.worker.protocol import Role, RoleKind, ShapeClaim, Told
 
 OUT, IN = 6, 4
 ROLES = [
@@ -198,3 +198,59 @@ def test_names_role_reads_the_ways_of_writing(name: str, means: bool) -> None:
 )
 def test_names_role_tells_a_norms_two_vectors_apart(name: str, means: bool) -> None:
     assert names_role(name, Role("norm1.bias", (OUT,), RoleKind.BIAS, ("attention",))) is means
+
+
+NORMS = [
+    Role(f"{norm}.{last}", (IN,), kind, ())
+    for norm in ("norm1", "norm2")
+    for last, kind in (("weight", RoleKind.VECTOR), ("bias", RoleKind.BIAS))
+]
+
+
+def _norm(*names: str) -> nn.Module:
+    return module_of(**{name: raw(IN) for name in names})
+
+
+@pytest.mark.parametrize(
+    ("names", "guessed"),
+    [
+        (("alpha", "bias"), False),
+        (("bias", "alpha"), False),
+        (("gain", "b_2"), False),
+        (("a_2", "b_2"), True),
+    ],
+)
+def test_of_a_layers_two_vectors_one_name_or_the_order_tells_the_other(
+    names: tuple[str, str], guessed: bool
+) -> None:
+    """The norms are registered the wrong way round: their own names are never overruled."""
+    module = module_of(norm_2=_norm(*names), norm_1=_norm(*names))
+    bonds = bind(module, NORMS, [], {})
+    bias = "bias" if "bias" in names else "b_2"
+    weight = next(name for name in names if name != bias)
+    assert {bond.roles[0].name: bond.item.name for bond in bonds} == {
+        "norm1.weight": f"norm_1.{weight}",
+        "norm1.bias": f"norm_1.{bias}",
+        "norm2.weight": f"norm_2.{weight}",
+        "norm2.bias": f"norm_2.{bias}",
+    }
+    assert {bond.told for bond in bonds} == {Told.ORDER if guessed else Told.NAME}
+
+
+def test_a_layer_of_ones_own_keeps_its_weight_and_bias_together() -> None:
+    """Shapes tell which is which, whatever they are called; orders of layers do not mix them."""
+    roles = [
+        Role(f"{layer}.{last}", shape, kind, ())
+        for layer in ("first", "second")
+        for last, shape, kind in (
+            ("weight", (IN, IN), RoleKind.LINEAR), ("bias", (IN,), RoleKind.BIAS),
+        )
+    ]  # fmt: skip
+    own = [module_of(c=raw(IN), m=raw(IN, IN)) for _ in range(2)]
+    bonds = bind(module_of(one=own[0], two=own[1]), roles, [], {})
+    assert {bond.roles[0].name: bond.item.name for bond in bonds} == {
+        "first.weight": "one.m",
+        "first.bias": "one.c",
+        "second.weight": "two.m",
+        "second.bias": "two.c",
+    }

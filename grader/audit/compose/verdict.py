@@ -25,7 +25,7 @@ _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
 # what a deviation's sentence says, and the kinds of those of which it is so
 _TOLD = (
-    ("computes in float32", ("float32",)),
+    ("computes in float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
     ("have? no bias|has no bias", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
