@@ -98,7 +98,9 @@ class Known:
     def member(self, name: str) -> Member:
         """Return whom a name means; raises ValueError where that is nobody, or not clear."""
         wanted = folded(name)
-        found = self._by_label.get(wanted) or self._by_name.get(wanted, [])
+        found = list(self._by_label.get(wanted, []))
+        # one who is called like another's number could else get what the other is given
+        found += [m for m in self._by_name.get(wanted, []) if m not in found]
         if not found and (row := self._roster.find(Person(name=name))) is not None:
             found = [self.members[row]]
         if len(found) > 1:

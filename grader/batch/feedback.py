@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.batch.graded import read_judge, read_possible
 from grader.batch.judging import Judge
 from grader.batch.people import Member
-from grader.batch.register import read_members
+from grader.batch.register import read_members, read_times
 from grader.batch.scored import ExerciseScore, StudentScores
 from grader.batch.shown import Shown, has_shown
 from grader.batch.topics import Lesson, read_lessons
@@ -50,6 +50,15 @@ class _Own:
     result: ExerciseResult
     shown: Shown
     absent: bool
+    time: str  # when it was handed in, as a platform tells
+
+    @property
+    def score(self) -> ExerciseScore:
+        """The score without words."""
+        found = self.result
+        return ExerciseScore(
+            found.exercise, found.score, found.max_score, absent=self.absent, time=self.time
+        )
 
 
 class FeedbackReader:
@@ -65,6 +74,7 @@ class FeedbackReader:
         known = {exercise.id for exercise in self._course.exercises}
         self._possible = {e: most for e, most in read_possible(database).items() if e in known}
         self._has_shown = has_shown(database)
+        self._times = read_times(database)
 
     def of_group(self, members: Sequence[Member]) -> Feedback:
         """Return what all of a group may see: scores as graded where they differ by person."""
@@ -85,9 +95,7 @@ class FeedbackReader:
     def _graded(self, own: Mapping[str, _Own]) -> tuple[ExerciseScore, ...]:
         """Return scores without words: those of the checks stand on the page."""
         return tuple(
-            ExerciseScore(e, own[e].result.score, most, absent=own[e].absent)
-            if e in own
-            else ExerciseScore(e, 0.0, most, absent=True)
+            own[e].score if e in own else ExerciseScore(e, 0.0, most, absent=True)
             for e, most in self._possible.items()
         )
 
@@ -115,7 +123,9 @@ class FeedbackReader:
             if exercise in titles:
                 shown = Shown.parse(pages[exercise]) if exercise in pages else Shown()
                 result = result_from_json(json.loads(text), titles[exercise])
-                yield exercise, _Own(replace(result, output=shown.output), shown, bool(absent))
+                result = replace(result, output=shown.output)
+                time = self._times.get((submission, exercise), "")
+                yield exercise, _Own(result, shown, bool(absent), time)
 
 
 def _passages(own: _Own, lesson: Lesson) -> dict[str, tuple[Passage, ...]]:

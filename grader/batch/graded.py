@@ -9,10 +9,15 @@ from pathlib import Path
 from grader.batch.adjustments import Known, read_adjustments
 from grader.batch.judging import Judge
 from grader.batch.people import Member
+from grader.batch.register import read_times
 from grader.batch.results import StoredResult
 from grader.batch.scored import ExerciseScore
 
-_POSSIBLE = "SELECT exercise, MAX(max_score) FROM results GROUP BY exercise ORDER BY exercise"
+# points were others when those who have withdrawn were graded, maybe
+_POSSIBLE = """
+SELECT exercise, COALESCE(MAX(CASE WHEN COALESCE(here, 1) THEN max_score END), MAX(max_score))
+FROM results LEFT JOIN handed USING (student) GROUP BY exercise ORDER BY exercise
+"""
 
 _KEYS = """
 SELECT DISTINCT key FROM results LEFT JOIN handed USING (student)
@@ -25,24 +30,31 @@ class GradedRow:
     """What one submission came to in one exercise."""
 
     score: float
+    max_score: float
     absent: bool  # nothing was handed in for it
     result: StoredResult
+    time: str  # when it was handed in, as a platform tells
 
 
 def read_graded(database: sqlite3.Connection) -> dict[str, dict[str, GradedRow]]:
     """Return what there are results of, by submission and exercise."""
     found: dict[str, dict[str, GradedRow]] = {}
-    for student, exercise, score, absent, text in database.execute(
-        "SELECT student, exercise, score, absent, result FROM results ORDER BY exercise"
+    times = read_times(database)
+    for student, exercise, score, most, absent, text in database.execute(
+        "SELECT student, exercise, score, max_score, absent, result FROM results ORDER BY exercise"
     ):
-        row = GradedRow(score, bool(absent), StoredResult.parse(text))
+        time = times.get((student, exercise), "")
+        row = GradedRow(score, most, bool(absent), StoredResult.parse(text), time)
         found.setdefault(student, {})[exercise] = row
     return found
 
 
 def read_possible(database: sqlite3.Connection) -> dict[str, float]:
-    """Return the points of each exercise that there are results of."""
-    return dict(database.execute(_POSSIBLE))
+    """Return the points of each exercise of the course that there are results of."""
+    told = database.execute("SELECT value FROM about WHERE name = 'exercises'").fetchone()
+    known = json.loads(told[0]) if told else []
+    found = database.execute(_POSSIBLE)
+    return {exercise: most for exercise, most in found if not known or exercise in known}
 
 
 def graded_scores(
@@ -64,7 +76,8 @@ def read_judge(folder: Path, database: sqlite3.Connection, members: Sequence[Mem
 def _score(exercise: str, row: GradedRow | None, most: float) -> ExerciseScore:
     if row is None:
         return ExerciseScore(exercise, 0.0, most, absent=True)
-    return ExerciseScore(exercise, row.score, most, _comment(row.result), absent=row.absent)
+    comment, most = _comment(row.result), row.max_score
+    return ExerciseScore(exercise, row.score, most, comment, absent=row.absent, time=row.time)
 
 
 def _comment(result: StoredResult) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from grader.batch.adjustments import ALL, Adjustments, Decision, Known
-from grader.batch.people import Member
+from grader.batch.people import UNGRADED, Member
 from grader.batch.scored import ExerciseScore, to_hundredths
 from grader.batch.times import days_late, in_zone, moved, shown_moment, told_moment
 from grader.records.text import counted
@@ -48,6 +48,8 @@ class Judge:
     def scores(self, member: Member, graded: Sequence[ExerciseScore]) -> tuple[ExerciseScore, ...]:
         """Return somebody's scores with what was decided; none where nothing is to be told."""
         found = tuple(self._judged(member, one) for one in graded)
+        if UNGRADED in member.marks:
+            return ()
         nothing = not member.submission and not any(one.excused or one.points for one in found)
         return () if nothing else found
 
@@ -68,7 +70,7 @@ class Judge:
 
     def _judged(self, member: Member, one: ExerciseScore) -> ExerciseScore:
         decided = self._decided(member, one.exercise)
-        days = 0 if one.absent else self._days_late(member, decided)
+        days = 0 if one.absent else self._days_late(member, one, decided)
         most, graded = Fraction(str(one.max_score)), Fraction(str(one.graded))
         penalty = min(self._penalty(days, most), graded)
         left = graded - penalty
@@ -110,8 +112,8 @@ class Judge:
             )
         return decided
 
-    def _days_late(self, member: Member, decided: _Decided) -> int:
-        time = member.identity.time if member.identity else ""
+    def _days_late(self, member: Member, one: ExerciseScore, decided: _Decided) -> int:
+        time = one.time or (member.identity.time if member.identity else "")
         handed_in = decided.handed_in or told_moment(time, self._file.zone)
         if decided.due is None or handed_in is None:
             return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from grader.batch.entries import Entry
-from grader.batch.platforms import is_download, is_one_of_a_download
+from grader.batch.platforms import METADATA, downloaded, is_one_of_a_download
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError, UsageError
@@ -72,11 +72,7 @@ class Levels:
         ]
         folders = [path for path in plain if path.is_dir()]
         zips = [path for path in plain if path.suffix.lower() == ZIP]
-        levels = 2 if len(entries) <= _FEW else 0
-        downloads = [found for path in folders for found in _downloads(path, levels)]
-        if len(zips) <= _FEW:
-            downloads += [path for path in zips if any(map(is_download, _names_in_zip(path)))]
-        if downloads:
+        if downloads := _all_downloads(folders, zips if len(zips) <= _FEW else [], len(entries)):
             return downloads
         others = len(entries) - len(folders)
         return folders if others <= len(folders) and all(map(self._holds_students, folders)) else []
@@ -101,10 +97,30 @@ def _command(submissions: Path, results: Path) -> str:
     return f"grade batch {shlex.quote(str(submissions))} -o {shlex.quote(str(results))}"
 
 
+def _all_downloads(folders: Sequence[Path], zips: Sequence[Path], entries: int) -> list[Path]:
+    """Return what platforms let download, among what would be taken for students' work.
+
+    One student's file may be called like a platform's by chance, as hw_3_2_final.py: where most
+    have no such file, the download must have several people's.
+    """
+    levels = 2 if entries <= _FEW else 0
+    inside = [list(_downloads(path, levels)) for path in folders]
+    people = {path: _people(_names(path)) for found in inside for path in found}
+    zipped = {path: number for path in zips if (number := _people(_names_in_zip(path)))}
+    people |= zipped
+    most = 2 * (sum(map(bool, inside)) + len(zipped)) >= entries
+    return [path for path, number in people.items() if most or number > 1]
+
+
+def _people(names: Sequence[str]) -> int:
+    """Return how many people's files names are of, as platforms write them."""
+    return 2 if METADATA in names else len(downloaded(names))
+
+
 def _downloads(folder: Path, levels: int) -> Iterator[Path]:
     """Yield what a platform lets download: a folder, or those some levels below it."""
     names = _names(folder)
-    if any(map(is_download, names)):
+    if _people(names):
         yield folder
     elif levels:
         for name in names:
@@ -122,11 +138,10 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _names_in_zip(path: Path) -> Iterator[str]:
-    """Yield what lies on the first two levels of a zip, nothing of what cannot be read."""
+def _names_in_zip(path: Path) -> list[str]:
+    """Return what lies on the first two levels of a zip, nothing of what cannot be read."""
     try:
         names = read_archive(path).files
     except SubmissionError:
-        return
-    for name in names:
-        yield from name.split("/")[:2]
+        return []
+    return [part for name in names for part in name.split("/")[:2]]

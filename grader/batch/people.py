@@ -1,5 +1,6 @@
 """The members of a class: one for each person, whoever handed in with whom, or not at all."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from grader.records.people import Identity, Person, Platform, folded, name_keys
 WITHDRAWN = "withdrawn"
 NOT_LISTED = "not on the roster"
 NOTHING = "handed in nothing"
+UNGRADED = "not graded yet"
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class KeptSubmission:
     student: str  # what the results call it
     identity: Identity
     here: bool = True  # whether it was in the folder that was graded last
-    score: float = 0.0
+    score: float | None = 0.0  # None where there is no result
     before: str = ""  # what it was called before
 
 
@@ -85,10 +87,14 @@ class Roster:
             self._any("email", {folded(told.email)}),
             self._any("login", {folded(told.login)}),
             called,
-            self._any("word", word) if free else set(),
+            {row for row in self._any("word", word) if free and self._may_be(row, told)},
         )
         sure = next((min(rows) for rows in ways if len(rows) == 1), None)
         return (sure, False) if sure is not None else (min(numbered, default=None), True)
+
+    def _may_be(self, row: int, told: Person) -> bool:
+        """Whether a login, which everybody chooses, is not another one than the line's own."""
+        return not (told.login and self.people[row].login)
 
     def _any(self, field: str, texts: Iterable[str]) -> set[int]:
         return {row for text in texts if text for row in self._rows.get((field, text), ())}
@@ -151,13 +157,17 @@ def _own_key(claim: _Claim) -> Hashable:
 
 def _member(claims: Sequence[_Claim], people: Sequence[Person]) -> Member:
     """Return a person with the submission that counts: one that is there, with the most points."""
-    ranked = sorted(claims, key=lambda c: (not c.handed.here, -c.handed.score, c.handed.student))
+    ranked = sorted(
+        claims, key=lambda c: (not c.handed.here, -(c.handed.score or 0), c.handed.student)
+    )
     first, *others = ranked
     told, handed = first.told, first.handed
     person = told if first.row is None else _completed(people[first.row], told)
     marks = []
     if not handed.here:
         marks.append(WITHDRAWN)
+    if handed.score is None:
+        marks.append(UNGRADED)
     if first.row is None and people:
         marks.append(NOT_LISTED)
     if handed.before or not _same_name(person, told):
@@ -190,17 +200,21 @@ def _labelled(members: Sequence[Member]) -> tuple[Member, ...]:
     """Name each member as no other is: by the name, else with what tells two of it apart."""
     shown = [member.person.shown or member.submission for member in members]
     taken = Counter(map(folded, shown))
-    used: Counter[str] = Counter()
+    used: set[str] = set()
     found = []
     for label, member in zip(shown, members, strict=True):
         person = member.person
         if taken[folded(label)] > 1:
             label += f" ({person.id or person.login or person.email or member.submission})"
-        used[label] += 1
-        found.append(
-            replace(member, label=f"{label} ({used[label]})" if used[label] > 1 else label)
-        )
+        own = next(one for one in _numbered(label) if folded(one) not in used)
+        used.add(folded(own))
+        found.append(replace(member, label=own))
     return tuple(found)
+
+
+def _numbered(label: str) -> Iterator[str]:
+    yield label
+    yield from (f"{label} ({number})" for number in itertools.count(2))
 
 
 def labels_by_submission(members: Iterable[Member]) -> Mapping[str, str]:

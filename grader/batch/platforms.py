@@ -14,7 +14,7 @@
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -74,8 +74,10 @@ class Layout:
         if path.name in self.submitted:
             identity = self.submitted[path.name]
             return Owned(_joined(identity.people), Part(path, path.name), identity)
-        if owned := _of_moodle(path) or (None if folder else _of_canvas(path, self.course)):
-            return owned
+        told = [_of_moodle(path), None if folder else _of_canvas(path, self.course)]
+        if named := list(filter(None, told)):
+            # what a student calls a file stands last, so it may look like another platform's name
+            return max(named, key=lambda one: len(one.part.name))
         if path.name in self.clones:
             someone = Identity((Person(login=storable(self.clones[path.name])),), Platform.GITHUB)
             return Owned(path.name, Part(path, path.name), someone)
@@ -91,10 +93,11 @@ def layout_of(folder: Path, paths: Sequence[Path], course: Course) -> Layout:
     return Layout(course, _gradescope_people(folder / METADATA), _clones(folder, paths))
 
 
-def is_download(name: str) -> bool:
-    """Whether a name is one that a platform gives to what it lets download."""
-    patterns = (_MOODLE, _CANVAS, _CANVAS_HIDDEN)
-    return name == METADATA or any(pattern.fullmatch(name) for pattern in patterns)
+def downloaded(names: Iterable[str]) -> frozenset[str]:
+    """Return whose files a platform gave some names to, as far as the names tell."""
+    patterns = (_MOODLE, _CANVAS_HIDDEN, _CANVAS)
+    found = (next(filter(None, (p.fullmatch(name) for p in patterns)), None) for name in names)
+    return frozenset(one["id"] or one["name"] for one in found if one)
 
 
 def is_one_of_a_download(path: Path) -> bool:

@@ -15,7 +15,16 @@ import filelock
 
 from grader.batch import history, shown
 from grader.batch.history import Graded, keep_attempts, mistake_of
-from grader.batch.register import SCHEMA, ClassList, Renamed, enter, refuse_other_folder, renamed
+from grader.batch.register import (
+    SCHEMA,
+    ClassList,
+    Renamed,
+    enter,
+    handed_in_elsewhere,
+    keep_origins,
+    refuse_other_folder,
+    renamed,
+)
 from grader.batch.shown import keep_shown
 from grader.batch.unit import GradedSubmission, text_digest
 from grader.errors import InternalError, UsageError
@@ -31,7 +40,7 @@ _RESULT = """exercise TEXT NOT NULL,
     digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
     absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
     PRIMARY KEY (student, exercise)"""  # of a result, and of the one before the last run
-_OF_STUDENTS = ("results", "before", "shown", "attempts")  # tables by a student's name
+_OF_STUDENTS = ("results", "before", "shown", "attempts", "origins")  # tables by a student's name
 _SCHEMA = f"""{SCHEMA}{history.SCHEMA}{shown.SCHEMA}
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS students (
@@ -150,8 +159,13 @@ class Results:
         return json.dumps(document, ensure_ascii=False) + "\n"
 
     def keep(self, graded: GradedSubmission, key: str) -> None:
-        """Write what a submission came to; raises InternalError where that cannot be done."""
+        """Write what a submission came to; raises InternalError where that cannot be done.
+
+        What is missing here and was handed in to another folder keeps its result.
+        """
         with _reported(self.folder):
+            others = handed_in_elsewhere(self._database, graded.student)
+            graded = graded.without(graded.absent & others)
             rows = self._rows_before(graded.student) | {
                 exercise: _row(graded, exercise, key) for exercise in graded.results
             }
@@ -173,6 +187,7 @@ class Results:
                 )
                 keep_shown(self._database, graded.student, graded.shown)
                 keep_attempts(self._database, graded.student, graded.time, _attempts(graded))
+                keep_origins(self._database, graded.student, graded.time, graded.there)
 
     def finish(self) -> None:
         """Tell that a run is complete: the next one compares with what is here now."""

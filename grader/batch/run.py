@@ -10,8 +10,8 @@ from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.levels import Levels
 from grader.batch.pool import Lost, Pool
 from grader.batch.present import exercises_in_use, left_out
-from grader.batch.register import ClassList
-from grader.batch.results import About, Results
+from grader.batch.register import ClassList, read_names
+from grader.batch.results import About, Results, reading
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
 from grader.batch.workplace import Workplace, prepare_workplace
@@ -70,6 +70,7 @@ def run_batch(
     entries = find_entries(request.submissions, folder.course)
     admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.widest_limits)
     _refuse_inside(request)
+    request = replace(request, names={**_names_before(request), **request.names})
     Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
     results = Results(request.results, _about(folder, hidden=hidden))
     try:
@@ -94,7 +95,15 @@ def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
     course = request.folder.course
     exercises = [exercise.id for exercise in course.exercises]
     parts = {part.name: part.exercises for part in course.parts}
-    return ClassList(request.submissions, entries, exercises, request.roster, request.merge, parts)
+    return ClassList(
+        request.submissions,
+        entries,
+        exercises,
+        request.roster,
+        request.merge,
+        parts,
+        request.names,
+    )
 
 
 def _in_use(
@@ -105,6 +114,15 @@ def _in_use(
         return course.exercises
     graded = {exercise for own in results.digests().values() for exercise in own}
     return exercises_in_use(course, entries, request.names, graded)
+
+
+def _names_before(request: BatchRequest) -> dict[str, str]:
+    """Return the other names of files that the same folder was graded with before."""
+    try:
+        with reading(request.results) as database:
+            return read_names(database, request.submissions)
+    except UsageError:  # there are no results, or they are of another version
+        return {}
 
 
 def _about(folder: CourseFolder, *, hidden: bool) -> About:

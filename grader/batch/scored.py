@@ -23,6 +23,7 @@ class ExerciseScore:
     days_late: int = 0
     absent: bool = False  # nothing was handed in
     judged: tuple[str, ...] = ()  # what is not as graded, for those who grade
+    time: str = ""  # when it was handed in, as a platform tells
 
     @property
     def score(self) -> float:
@@ -50,7 +51,10 @@ class StudentScores:
     @property
     def total(self) -> float | None:
         """The points of all exercises that count, None where nothing was handed in."""
-        return round(sum(one.score for one in self.counted), 4) if self.counted else None
+        handed_in = self.member.submission or any(not one.absent for one in self.counted)
+        if not self.counted or not (handed_in or any(one.points for one in self.counted)):
+            return None
+        return round(sum(one.score for one in self.counted), 4)
 
     @property
     def possible(self) -> float:

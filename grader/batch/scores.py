@@ -14,7 +14,7 @@ from grader.batch.graded import (
     read_keys,
     read_possible,
 )
-from grader.batch.people import NOTHING, WITHDRAWN, Member
+from grader.batch.people import NOTHING, UNGRADED, WITHDRAWN, Member
 from grader.batch.register import read_members
 from grader.batch.results import reading
 from grader.batch.scored import Scores, StudentScores
@@ -23,6 +23,7 @@ from grader.records.results import Status
 from grader.records.text import counted
 
 _FAULTS = "SELECT student, exercise FROM results WHERE status = ? ORDER BY student"
+_STAY = "their scores stay"
 
 
 def read_results(folder: Path, assignment: str = "") -> Scores:
@@ -70,7 +71,9 @@ def _notes(members: tuple[Member, ...], faults: Mapping[str, str]) -> Iterator[s
                 f"{member.label!r} is left out: {faults[member.submission]} was not graded, by a "
                 "fault of grader's own; run grade batch again"
             )
-    for mark, then in ((NOTHING, "their scores are left blank"), (WITHDRAWN, "their scores stay")):
+    blank = "their scores are left blank"
+    told = ((NOTHING, blank), (UNGRADED, f"{blank}; run grade batch again"), (WITHDRAWN, _STAY))
+    for mark, then in told:
         number = sum(mark in member.marks for member in members)
         if number:
             yield f"{mark}: {number}; {then}"

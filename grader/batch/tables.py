@@ -2,13 +2,16 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import UsageError
 
-_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
+# What a spreadsheet takes for the beginning of a formula, also where a semicolon or the end of a
+# line ends a cell.
+_FORMULA = re.compile(r"(^|[;\n])(\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def cell(value: object) -> str:
         return f"{round(value, 4):.12g}"
     lines = str(value).splitlines()
     text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1\2'\3", text)
 
 
 def find_column(titles: Sequence[str], title: str) -> int:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
@@ -36,6 +36,17 @@ class GradedSubmission:
     digests: Mapping[str, str]  # by exercise, of all that its result depends on
     shown: Mapping[str, Shown] = field(default_factory=dict)  # by exercise, for the student's page
     time: str = ""  # when it was handed in, as a platform tells
+
+    @property
+    def there(self) -> Mapping[str, bool]:
+        """Whether each exercise was handed in."""
+        return {exercise: exercise not in self.absent for exercise in self.results}
+
+    def without(self, exercises: Set[str]) -> "GradedSubmission":
+        """Return what the other exercises came to."""
+        kept = {e: result for e, result in self.results.items() if e not in exercises}
+        shown = {e: one for e, one in self.shown.items() if e not in exercises}
+        return replace(self, results=kept, shown=shown)
 
 
 def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:

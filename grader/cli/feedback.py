@@ -1,5 +1,6 @@
 """`grade report --html DIR`: the pages of a class, and zips that its platforms take back."""
 
+import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -40,12 +41,21 @@ def write_feedback(
     with writing(into), reading(results) as database:
         reader = FeedbackReader(database, results, course)
         (into / "students").mkdir(parents=True, exist_ok=True)
+        before = _linked(into / "index.html")
         (into / "index.html").write_text(render_class(summary, insight), encoding="utf-8")
         zips = _write_students(reader, into)
+        for name in before - {_page(into, member).name for member in reader.members}:
+            (into / "students" / name).unlink(missing_ok=True)
     pages = counted(len(reader.members), "page")
     told = f"wrote {into}: index.html for the class, and {pages} in students/"
     for line in (told, *zips.told()):
         click.echo(line, err=quiet)
+
+
+def _linked(index: Path) -> set[str]:
+    """Return the students' pages that an earlier page of the class links to."""
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+    return set(re.findall(r'href="students/([\w.~-]+\.html)"', text))
 
 
 def _write_students(reader: FeedbackReader, into: Path) -> "_Zips":
@@ -85,7 +95,12 @@ class _Zips:
         self._unknown: list[str] = []  # whose the platform could not tell
 
     def __enter__(self) -> "_Zips":
+        for platform in _TAKEN_BACK:
+            self._path(platform).unlink(missing_ok=True)  # it may be of another class by now
         return self
+
+    def _path(self, platform: Platform) -> Path:
+        return self._into / f"{platform}-feedback.zip"
 
     def __exit__(self, *_: object) -> None:
         for archive in self._open.values():
@@ -102,7 +117,7 @@ class _Zips:
             self._unknown += [member.label for member in members]
             return
         if archive is None:
-            path = self._into / f"{identity.platform}-feedback.zip"
+            path = self._path(identity.platform)
             archive = self._open[identity.platform] = zipfile.ZipFile(path, "w")
         entry = zipfile.ZipInfo(name, _EPOCH)
         entry.compress_type = zipfile.ZIP_DEFLATED

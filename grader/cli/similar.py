@@ -1,12 +1,11 @@
 """The instructor's command that lists submissions whose code is alike."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from grader.cli.batch import names_of, table_width
+from grader.cli.batch import table_width
 from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 from grader.errors import writing
@@ -17,7 +16,6 @@ from grader.report.likeness import likeness_to_json, render_likeness, render_lik
 def run_similar(
     results: Path,
     course: Path | None,
-    files: Sequence[str],
     most: int,
     *,
     as_json: bool,
@@ -25,7 +23,7 @@ def run_similar(
 ) -> int:
     """Compare the submissions of a results folder and print the pairs that are alike."""
     folder = load_course(find_course(course))
-    request = Request(folder, results, names_of(folder, files), most)
+    request = Request(folder, results, most)
     progress = ProgressBar(rate_of="submissions")
     try:
         found = compare_class(request, expect=progress.expect, advance=progress.advance)

@@ -1,7 +1,8 @@
 """A class's submissions, read again from where they were graded, and what is alike in them."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.entries import Entry, find_entries
@@ -12,6 +13,7 @@ from grader.batch.results import reading
 from grader.course.derive import derive_stub, read_solution
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
+from grader.handin.read import Source
 from grader.likeness.pairs import Pair, Work, find_pairs, weights
 from grader.likeness.patterns import MOST, Pattern, patterns_of
 from grader.likeness.tokens import Script, read_script
@@ -23,7 +25,6 @@ class Request:
 
     folder: CourseFolder
     results: Path
-    names: Mapping[str, str] = field(default_factory=dict)  # other names of files, by exercise
     most: int = 20  # pairs
 
 
@@ -41,16 +42,19 @@ class AlikeClass:
     weights: Mapping[str, Mapping[Pattern, float]]  # by exercise: what each pattern tells
 
 
+_Handed = Sequence[tuple[Place, Entry]]  # one submission, in each folder that it is in
+
+
 def _work(
     request: Request,
-    place: Place,
-    entry: Entry,
+    handed: _Handed,
     known: Mapping[str, Set[Pattern]],
     unread: list[str],
 ) -> Work:
     """What a submission has beyond what is given out; `unread` gets what has no code."""
-    scripts = _scripts(request, entry, unread)
+    scripts = _scripts(request, handed, unread)
     patterns = {e: _patterns(script) - known[e] for e, script in scripts.items()}
+    place = handed[0][0]
     return Work(place.student, place.people, patterns)
 
 
@@ -68,14 +72,16 @@ def compare_class(
     with reading(request.results) as database:
         places = read_places(database)
         labels = labels_by_submission(read_members(database))
-    entries = dict(_entries(request, places))
+    handed: defaultdict[str, list[tuple[Place, Entry]]] = defaultdict(list)
+    for place, entry in _entries(request, places):
+        handed[place.student].append((place, entry))
     known = {e.id: _known(request.folder, e.file) for e in course.exercises}
     unread: list[str] = []
     works = []
-    expect(len(entries))
-    for place in (place for place in places if place.student in entries):
-        works.append(_work(request, place, entries[place.student], known, unread))
-        advance(place.student)
+    expect(len(handed))
+    for student in sorted(handed):
+        works.append(_work(request, handed[student], known, unread))
+        advance(student)
     pairs = find_pairs(works, list(known), request.most)
     shown = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
     return AlikeClass(
@@ -84,13 +90,13 @@ def compare_class(
         tuple(unread),
         tuple(pairs),
         {work.name: labels.get(work.name, work.name) for work in works},
-        {name: _scripts(request, entries[name], []) for name in shown},
+        {name: _scripts(request, handed[name], []) for name in shown},
         known,
         {e: weights([work.patterns.get(e, set()) for work in works]) for e in known},
     )
 
 
-def _entries(request: Request, places: Sequence[Place]) -> Iterator[tuple[str, Entry]]:
+def _entries(request: Request, places: Sequence[Place]) -> Iterator[tuple[Place, Entry]]:
     """Yield the submissions that still are where they were; raises UsageError where none are."""
     folders = sorted({place.folder for place in places})
     for folder in folders:
@@ -99,25 +105,31 @@ def _entries(request: Request, places: Sequence[Place]) -> Iterator[tuple[str, E
                 f"{folder}, which {request.results} is of, is no longer there: put the submissions "
                 "back, or grade them from where they are now"
             )
-        own = {place.student for place in places if place.folder == folder}
+        own = {place.student: place for place in places if place.folder == folder}
         for entry in find_entries(folder, request.folder.course):
             if entry.student in own:
-                yield entry.student, entry
+                yield own[entry.student], entry
     if not folders:
         raise UsageError(f"{request.results} does not say where its submissions are: grade again")
 
 
-def _scripts(request: Request, entry: Entry, unread: list[str]) -> dict[str, Script]:
+def _sources(request: Request, handed: _Handed) -> Iterator[tuple[str, Source]]:
+    """Yield a submission's files by exercise, each from where it was handed in."""
+    for place, entry in handed:
+        sources = read_entry(entry, request.folder.course, place.names).submission.sources
+        yield from ((e, s) for e, s in sources.items() if e not in place.elsewhere)
+
+
+def _scripts(request: Request, handed: _Handed, unread: list[str]) -> dict[str, Script]:
     """Return a submission's files by exercise; adds to `unread` what has no code to compare."""
-    sources = read_entry(entry, request.folder.course, request.names).submission.sources
     found = {}
-    for exercise, source in sources.items():
+    for exercise, source in _sources(request, handed):
         script = read_script([text for _, text in source.units])
         if script.pieces:
             found[exercise] = script
         refused = bool(source.problem) and not source.absent
         if refused or not script.whole or sum(map(len, script.pieces)) > MOST:
-            unread.append(f"{entry.student} ({exercise})")
+            unread.append(f"{handed[0][0].student} ({exercise})")
     return found
 
 

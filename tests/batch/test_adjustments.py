@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,17 @@ from zoneinfo import ZoneInfo
 import pytest
 from class_results import gradescope, keep, result_of
 
-from grader.batch.adjustments import FILE
+from grader.batch.adjustments import FILE, Known
 from grader.batch.entries import find_entries
 from grader.batch.export import Export, Format, export_scores
-from grader.batch.people import Member
+from grader.batch.people import Member, members_of
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.scored import ExerciseScore, StudentScores
 from grader.batch.scores import read_results
 from grader.batch.summary import Summary, summarise
 from grader.batch.times import days_late, in_zone, told_moment
+from grader.batch.unit import GradedSubmission
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError
@@ -457,3 +459,81 @@ def test_run_that_was_stopped_is_told_of_with_the_one_that_goes_on(
     results.finish()
     results.close()
     assert {now for _, now, _ in changes(term, course).values()} == {1, 2}
+
+
+# ---- what is not graded, and of whom -------------------------------------------------------------
+
+
+def test_who_is_not_graded_yet_loses_no_point(term: Path, course: Course, tmp_path: Path) -> None:
+    """A run was stopped, or lost a submission by a fault of grader's own."""
+    gradescope(tmp_path / "more", {"submission_8": [Person("Dan", "8")], "submission_9": [ABSENT]})
+    results = Results(term, About(course.title, "hidden", "mark"))
+    entries = find_entries(tmp_path / "more", course)
+    results.enter(ClassList(tmp_path / "more", entries, ["exercise1"], merge=True))
+    (lost,) = (entry.student for entry in entries if entry.student != ABSENT.id)
+    results.keep(GradedSubmission(lost, ("lost",), {}, {}, frozenset(), {}), "sha256:0")
+    results.close()
+    given = read_results(term)
+    totals = {one.member.label: one.total for one in given.students}
+    assert (totals["Dan"], totals["Gus Grant"]) == (None, None)
+    assert any(note.startswith("not graded yet: 2; their scores") for note in given.notes)
+    marks = [r.student for r in summarise(term, course).remarks if r.text == "not graded yet"]
+    assert marks == ["Dan", "Gus Grant"]
+
+
+def test_excuse_gives_no_zero_to_who_handed_in_nothing(term: Path, course: Course) -> None:
+    results = Results(term, About(course.title, "hidden", "mark"))
+    second = replace(result_of(1), exercise="exercise2")
+    results.keep(
+        GradedSubmission(
+            "0123", (), {"exercise2": second}, {"exercise2": ()}, frozenset(), {"exercise2": ""}
+        ),
+        "",
+    )
+    results.close()
+    write(
+        term,
+        f"adjustments:\n  - {{student: Gus Grant, exercise: exercise2, excuse: true, {WHY}}}\n",
+    )
+    (gus,) = (one for one in read_results(term).students if one.member.label == "Gus Grant")
+    assert (gus.total, gus.total_of(8)) == (None, None)
+
+
+def test_points_of_who_has_withdrawn_are_not_those_of_the_class(
+    term: Path, course: Course, tmp_path: Path
+) -> None:
+    gradescope(tmp_path / "class", {"submission_1": [ADA]})
+    results = Results(term, About(course.title, "hidden", "mark"))
+    results.enter(
+        ClassList(tmp_path / "class", find_entries(tmp_path / "class", course), ["exercise1"])
+    )
+    keep(results, ADA.id, replace(result_of(1), max_score=2.0))  # the course gives fewer by now
+    results.finish()
+    results.close()
+    given = read_results(term)
+    assert given.possible == 2
+    found = {one.member.label: (one.total, one.possible) for one in given.students}
+    assert (found["Ada Byron"], found["Bob Brown"]) == ((1, 2), (3.33, 4))
+
+
+def test_exercise_that_the_course_no_longer_has_counts_nowhere(term: Path, course: Course) -> None:
+    results = Results(term, About(course.title, "hidden", "mark"))
+    gone = replace(result_of(1), exercise="exercise99")
+    results.keep(
+        GradedSubmission(
+            "0123", (), {"exercise99": gone}, {"exercise99": ()}, frozenset(), {"exercise99": ""}
+        ),
+        "",
+    )
+    results.close()
+    assert read_results(term).possible == 4
+
+
+def test_who_is_called_like_anothers_login_gets_nothing_of_the_others() -> None:
+    people = [Person("Ada Byron", "1", login="ada"), Person("ada", "2")]
+    members = members_of([], people)
+    with pytest.raises(ValueError, match="may be 2 students: say which of ada, Ada Byron"):
+        Known(members, ["exercise1"], {}).member("ada")
+    same = Person("Sam")
+    labels = [m.label for m in members_of([], [Person("Sam () (2)"), same, same, same])]
+    assert len(set(labels)) == 4

@@ -490,7 +490,14 @@ def test_batch_takes_a_file_of_another_name_and_a_roster(
     assert shown.status == 0
     assert "4 students" in shown.out
     assert "handed in nothing (1): Di" in shown.out
-    assert scores(tmp_path / "results")["cy"] > 0
+    first = scores(tmp_path / "results")
+    assert first["cy"] > 0
+    again = run_grade("batch", *place, "--course", COURSE, "--jobs", 1)
+    assert "0 graded now" in again.err  # the results keep the other name
+    assert scores(tmp_path / "results") == first
+    assert "3 submissions compared" in run_grade(
+        "similar", tmp_path / "results", "--course", COURSE
+    ).out.replace("Not compared", "")
     wrong = run_grade("batch", *place, "--course", COURSE, "--file", "exercise1=a/b.py")
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
 

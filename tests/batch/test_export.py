@@ -338,6 +338,13 @@ def test_no_cell_becomes_a_formula(to: Format, text: str) -> None:
             assert "\u202e" not in cell
 
 
+@pytest.mark.parametrize("name", ["Ada;=HYPERLINK(1);x", "Ada\n =1+1", "\uff1d1+1"])
+def test_no_part_of_a_name_becomes_a_formula_where_semicolons_end_cells(name: str) -> None:
+    text = text_of(scores(scored(Person(name, "1"), 1)), Format.CSV)
+    for part in re.split(r"[;\n]", text):
+        assert not part.lstrip(" ").startswith((*FORMULA, "\uff1d"))
+
+
 def test_negative_numbers_stay_numbers() -> None:
     (row,) = csv.DictReader(io.StringIO(text_of(scores(scored(ADA, -0.5)), Format.CSV)))
     assert (row["total"], row["exercise1"]) == ("-0.5", "-1.5")

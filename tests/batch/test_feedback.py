@@ -390,6 +390,21 @@ def test_pages_do_not_come_among_the_results(tmp_path: Path, folder: CourseFolde
         write(tmp_path, tmp_path)
 
 
+def test_pages_of_before_go_where_nobody_has_them_any_more(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    for number, name in enumerate(("Ada", "Bob")):
+        place = tmp_path / f"results{number}"
+        results = open_results(place, folder.course.title, [moodle(name, str(number))])
+        keep(results, f"{name}_{number}", result("x"), "x")
+        results.close()
+    write(tmp_path / "results0", tmp_path / "pages")
+    (tmp_path / "pages" / "students" / "notes.html").write_text("somebody's own")
+    write(tmp_path / "results1", tmp_path / "pages")
+    names = [name.partition("~")[0] for name in sorted(pages(tmp_path / "pages"))]
+    assert names == ["Bob", "notes.html"]
+
+
 # --- what people decided -------------------------------------------------------------------------
 
 
@@ -417,6 +432,9 @@ def test_decision_stands_on_the_page_of_whom_it_is_for_alone(
         assert text not in bob
     assert "secret reason" not in ada
     assert "1 / 4 points" in bob
+    index = (into / "index.html").read_text("utf-8")
+    assert "secret reason" in index  # it is for those who grade
+    assert ">2.5*</td>" in index
 
 
 def test_what_was_decided_for_one_of_a_group_is_not_told_to_the_other(

@@ -4,18 +4,21 @@ import contextlib
 import os
 import sqlite3
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from class_results import FILE, grade_nothing, gradescope, keep, result_of, sixty, touch
 
-from grader.batch.entries import find_entries
+from grader.batch.entries import Entry, find_entries
+from grader.batch.graded import read_graded
 from grader.batch.levels import Levels
 from grader.batch.people import NOT_LISTED, NOTHING, WITHDRAWN, KeptSubmission, Member, members_of
-from grader.batch.register import read_members
+from grader.batch.register import ClassList, read_members, read_places
 from grader.batch.results import About, Results, reading
 from grader.batch.roster import read_roster
 from grader.batch.summary import summarise
+from grader.batch.unit import GradedSubmission
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError
@@ -389,6 +392,31 @@ def test_hostile_names_are_names(tmp_path: Path, folder: CourseFolder) -> None:
     assert {path.parent for path in files} == {tmp_path / "results" / "students"}
 
 
+@pytest.mark.parametrize(
+    ("path", "person", "platform"),
+    [
+        (f"adabyron_12_34_bob_99_assignsubmission_file_{FILE}", "12", Platform.CANVAS),
+        (f"anon_x1_34_bob_99_assignsubmission_file_{FILE}", "x1", Platform.CANVAS),
+        (f"Ada Byron_12_assignsubmission_file_bob_99_34_{FILE}", "12", Platform.MOODLE),
+    ],
+)
+def test_name_of_a_students_file_is_not_read_as_another_platforms(
+    path: str, person: str, platform: Platform, tmp_path: Path, folder: CourseFolder
+) -> None:
+    touch(tmp_path / path)
+    identity = identity_of(tmp_path, folder.course)
+    assert (identity.people[0].id, identity.platform) == (person, platform)
+
+
+def test_login_of_ones_own_choice_is_not_taken_for_another_with_a_login() -> None:
+    bob = Person("Bob Brown", "2", "bob@x.org", "bob-brown")
+    clone = KeptSubmission("work-bob", Identity((Person(login="bob"),), Platform.GITHUB))
+    found = {m.label: m.marks for m in members_of([clone], [bob])}
+    assert found == {"Bob Brown": (NOTHING,), "bob": (NOT_LISTED,)}
+    (one,) = members_of([clone], [replace(bob, login="")])  # it may well be his
+    assert one.submission == "work-bob"
+
+
 # ---- the level -----------------------------------------------------------------------------------
 
 
@@ -399,6 +427,11 @@ def test_hostile_names_are_names(tmp_path: Path, folder: CourseFolder) -> None:
         (".", [f"canvas/ada_1_2_{FILE}", "canvas/bob_2_3_x.py"], "`grade batch .*/canvas -o r`"),
         (".", ["g/submission_metadata.yml", f"g/submission_1/{FILE}"], "`grade batch .*/g -o r`"),
         (".", [f"class/ada/{FILE}", f"class/bob/{FILE}"], "`grade batch .*/class -o r`"),
+        (
+            ".",
+            [f"{p}/{FILE}" for p in "abc"] + [f"d/{p}_1{p}_2_{FILE}" for p in "12"],
+            "`.*/d -o r`",
+        ),
         (".", ["starter.py", f"class/ada/{FILE}", f"class/bob/{FILE}"], "`grade batch .*/class -o"),
         (".", [f"a/b/moodle/Ada_1_assignsubmission_file/{FILE}"], "`grade batch .*/moodle -o r`"),
         (".", [f"{week}/{who}/{FILE}" for week in "ab" for who in "xy"], "each other one with"),
@@ -442,6 +475,8 @@ def test_download_that_is_still_zipped_is_refused(tmp_path: Path, folder: Course
         ["ada.py", "exercise1.py", "bob.py"],
         ["ada.zip", "bob.zip", f"cy/old/{FILE}", f"cy/new/{FILE}"],
         [f"exercises/{FILE}", f"ada/{FILE}"],
+        [f"ada/{FILE}", "ada/hw_3_2_final.py", f"bob/{FILE}", f"cy/{FILE}"],
+        [f"ada/x_1_assignsubmission_file_/{FILE}", f"bob/a/{FILE}", f"cy/{FILE}"],
     ],
 )
 def test_folder_of_a_class_is_of_the_right_level(
@@ -450,3 +485,53 @@ def test_folder_of_a_class_is_of_the_right_level(
     touch(*(tmp_path / file for file in files))
     os.symlink("/", tmp_path / "link")
     Levels(folder, {}).refuse_other(tmp_path, find_entries(tmp_path, folder.course), Path("r"))
+
+
+# ---- several folders of one platform -------------------------------------------------------------
+
+
+def _keep_handed_in(
+    results: Results, entry: Entry, exercise: str, others: str, digest: str = ""
+) -> None:
+    """Keep a submission that has one exercise and lacks another."""
+    graded = GradedSubmission(
+        entry.student,
+        (),
+        {
+            exercise: replace(result_of(1), exercise=exercise),
+            others: replace(result_of(0), exercise=others),
+        },
+        {exercise: (), others: ()},
+        frozenset([others]),
+        {exercise: digest, others: digest},
+        time=entry.known.time,
+    )
+    results.keep(graded, "sha256:0")
+
+
+def test_download_of_another_assignment_leaves_what_was_handed_in_before(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    ada = {"submission_1": [Person("Ada", "1")]}
+    given = [("one", "exercise1", "exercise2", "2026-10-27"), ("two", "exercise2", "exercise1", "")]
+    results = Results(tmp_path / "results", About("c", "hidden", "mark"))
+    for place, exercise, others, time in given:
+        gradescope(tmp_path / place, ada, created_at=time)
+        (entry,) = find_entries(tmp_path / place, folder.course)
+        merge = place == "two"
+        results.enter(ClassList(tmp_path / place, [entry], ["exercise1", "exercise2"], None, merge))
+        _keep_handed_in(results, entry, exercise, others)
+    _keep_handed_in(results, entry, "exercise2", "exercise1", "graded again")
+    results.close()
+    with reading(tmp_path / "results") as database:
+        rows = read_graded(database)["1"]
+        places = read_places(database)
+    assert {e: (row.score, row.absent) for e, row in rows.items()} == {
+        "exercise1": (1, False),
+        "exercise2": (1, False),
+    }
+    assert rows["exercise1"].time.startswith("2026-10-27")  # and not the other assignment's
+    assert {(p.folder.name, *p.elsewhere) for p in places} == {
+        ("one", "exercise2"),
+        ("two", "exercise1"),
+    }
