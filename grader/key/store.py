@@ -1,4 +1,4 @@
-"""Keeps answer keys on disk, by content: three files an exercise and split.
+"""Keeps answer keys on disk, by content: four files an exercise and split.
 
 exercise3.public.json                cases, calls, and the headers of the reference's answers
 exercise3.public.cases.safetensors   inputs and parameter values; all that a worker gets
@@ -35,7 +35,7 @@ class DamagedKey(Exception):
 
 
 def write_key(folder: Path, key: AnswerKey) -> None:
-    """Write the three files and their checksums; the checksums last."""
+    """Write the four files and their checksums; the checksums last."""
     plan = key.plan
     described = {
         "exercise": plan.exercise,
