@@ -207,7 +207,7 @@ NORMS = [
 ]
 
 
-def _norm(*names: str) -> nn.Module:
+def _norm(*names: str) -> Any:
     return module_of(**{name: raw(IN) for name in names})
 
 
