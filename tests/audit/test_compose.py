@@ -17,7 +17,7 @@ from grader.key.cache import Keys
 from grader.key.reference import reference_imports
 from grader.records.results import Diagnosis, State, Status
 
-EXERCISES = [f"exercise{number}" for number in range(1, 8)]
+EXERCISES = [f"exercise{number}" for number in range(1, 9)]
 CLOSE = 1e-9
 OpenStand = Callable[[str], Stand]
 

@@ -246,14 +246,18 @@ def test_find_course_outside_of_any_says_what_to_do(
         find_course(None)
 
 
-def test_course_points_sum_to_100() -> None:
-    assert sum(e.points for e in load_course(ROOT).course.exercises) == 100
+def test_points_of_the_first_part_sum_to_100() -> None:
+    assert sum(e.points for e in load_course(ROOT).course.part("part1").exercises) == 100
+
+
+def test_each_exercise_of_the_second_part_has_20_points() -> None:
+    assert {e.points for e in load_course(ROOT).course.part("part2").exercises} == {20}
 
 
 def test_course_lists_the_files_that_are_there() -> None:
     folder = load_course(ROOT)
     listed = {e.file for e in folder.course.exercises}
-    assert {p.name for p in folder.solutions.glob("*.py")} == listed
+    assert {p.name for p in folder.solutions.glob("*.py")} == listed | {"drawing.py"}
     assert {p.name for p in folder.exercises.glob("*.py")} == listed
 
 

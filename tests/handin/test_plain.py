@@ -88,7 +88,7 @@ def test_what_could_reach_the_next_exercise_is_not_plain(text: str) -> None:
     assert not is_plain([("a.py", HEAD), ("b.py", text)], SERVED)
 
 
-@pytest.mark.parametrize("exercise", range(1, 8))
+@pytest.mark.parametrize("exercise", range(1, 9))
 def test_stubs_and_solutions_are_plain(exercise: int, folder: CourseFolder) -> None:
     (stub,) = (folder.root / "exercises").glob(f"exercise{exercise}_*.py")
     stems = {e.stem for e in folder.course.exercises}

@@ -38,7 +38,7 @@ from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind,
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # nbgrader's own
 
-IDS = [f"exercise{n}" for n in range(1, 8)]
+IDS = [f"exercise{n}" for n in range(1, 9)]
 
 
 def source_of(folder: CourseFolder, exercise_id: str) -> str:

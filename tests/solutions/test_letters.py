@@ -11,7 +11,7 @@ _SHAPE = re.compile(r"\(((?:[\w·*/]+, ?)+[\w·*/]*)\)")
 _LETTERS = re.compile(r"[a-z](?:_[a-z]+)?")
 
 
-@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("number", range(1, 9))
 def test_lesson_has_the_letters_of_the_course(folder: CourseFolder, number: int) -> None:
     exercise = folder.course.exercise(f"exercise{number}")
     known = {name for target in exercise.targets for name in target.dims}

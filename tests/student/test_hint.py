@@ -55,7 +55,7 @@ def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Eng
     assert advice.hints[-1].endswith("grade explain shows both.")
 
 
-@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("number", range(1, 9))
 def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, number: int) -> None:
     exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
     key = shipped_engine.keys.keys[exercise.id]
@@ -68,7 +68,7 @@ def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, number: in
         assert "hint 1 of 0" not in render_hint(advice, exercise.id, 1)
 
 
-@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("number", range(1, 9))
 def test_there_are_hints_for_every_bug(shipped_engine: Engine, number: int) -> None:
     exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
     key = shipped_engine.keys.keys[exercise.id]

@@ -210,7 +210,7 @@ def test_list_tells_points_and_what_is_next(course: Path) -> None:
     source = Source("a", units=(("a", "x = 1"),))
     remember_result(folder, _result(14.0, Status.PASSED), source)
     shown = click.unstyle(list_course(course))
-    assert "14 / 100 points" in shown
+    assert "14 / 120 points" in shown
     assert "✓ exercise1  14 / 14" in shown
     assert "saved since then" in shown  # the file in the folder is not what was graded
     assert "Next: grade check exercise1" in shown

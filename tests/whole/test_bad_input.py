@@ -98,7 +98,7 @@ def test_one_file_for_several_exercises_is_refused(work: Path, run_grade: RunGra
     path = hand_in(work, RIGHT, "mine.py")
     shown = run_grade("check", "--all", "--submission", path)
     assert shown.status == 2
-    assert "mine.py could be any of 7 exercises" in shown.err
+    assert "mine.py could be any of 8 exercises" in shown.err
 
 
 # ---- files that cannot be graded: status 1, every check says why ---------------------------------

@@ -85,7 +85,8 @@ def test_command_options_have_help(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "also"), [("exercises", set()), ("solutions", {"standins", "bugs", "compose"})]
+    ("folder", "also"),
+    [("exercises", set()), ("solutions", {"standins", "bugs", "compose", "drawing.py"})],
 )
 def test_course_folder_holds_what_course_yml_lists(folder: str, also: set[str]) -> None:
     listed = {exercise.file for exercise in load_course(ROOT).course.exercises}

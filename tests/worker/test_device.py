@@ -95,6 +95,11 @@ def test_tensor_of_plain_numbers_is_made_where_it_is_asked_for(use: Any) -> None
     assert made.held.tolist() == [[2.0, 3.0, 4.0]] * 2
 
 
+def test_values_are_read_as_an_accelerator_lets_code_do() -> None:
+    with pretending(), device.PretendConstructors():
+        assert elsewhere(2).tolist() == [1.0, 1.0]
+
+
 def test_tensor_of_plain_numbers_is_on_the_cpu_where_nothing_is_asked_for() -> None:
     with pretending(), device.PretendConstructors(), pytest.raises(device.DeviceMix):
         elsewhere(2, 3) + torch.tensor([1.0, 2.0, 3.0])

@@ -1,0 +1,10 @@
+"""Rules of the course that draw inputs, by name; they run where keys are built."""
+
+
+def ragged(shape, dims, generator):
+    """Return lengths from 0 to m: nothing, all, and some between where there is room."""
+    lengths = generator.integers(1, dims["m"], shape)
+    places = generator.permutation(shape[0])
+    lengths[places[0]] = dims["m"]
+    lengths[places[1:2]] = 0
+    return lengths
