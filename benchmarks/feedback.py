@@ -67,7 +67,8 @@ def make_class(place: Path, students: int) -> None:
     for number, entry in enumerate(entries):
         for attempt in range(1 + (number % 3 == 0)):
             own = {e: chance.choice(found) for e, found in made.items()}
-            shown = {e: Shown(exhibits=_exhibits(result, number)) for e, result in own.items()}
+            drawn = {e: Shown(exhibits=_exhibits(result, number)) for e, result in own.items()}
+            shown = {e: one.pack() for e, one in drawn.items()}
             digests = dict.fromkeys(own, f"{attempt}:{attempt}")
             day = f"2026-10-{1 + (number + 9 * attempt) % 30:02}T12:00:00+00:00"
             nothing: dict[str, tuple[str, ...]] = dict.fromkeys(own, ())

@@ -77,7 +77,7 @@ def keep(
     results.keep(
         GradedSubmission(
             student, (), {name: given}, {name: ()}, frozenset(), {name: f"{key}:{text}"},
-            {name: shown(mark)}, time,
+            {name: shown(mark).pack()}, time,
         ),
         "sha256:0",
     )  # fmt: skip

@@ -31,13 +31,14 @@ MAY_IMPORT = {
     "grading": "version worker records course handin plan execute compare properties checks key",
     "student": "errors files records course handin bundle grading",
     "batch": "errors files processes worker records course handin execute key grading",
+    "cluster": "errors processes version course handin execute key grading batch records",
     "audit": "errors worker records course handin execute compare key grading student batch",
     "likeness": "errors records course handin batch",
     "report": "records grading audit student batch likeness",
     "notebook": "errors version records course handin execute grading student report",
     "nbgrader": "errors worker records course handin execute grading batch report notebook",
     "cli": "errors version worker records course handin execute bundle grading audit student batch "
-    "likeness report notebook nbgrader",
+    "cluster likeness report notebook nbgrader",
     "pytest_plugin": "errors records course handin execute checks grading report",
     "__init__": "version notebook",
 }

@@ -1,10 +1,12 @@
 """`grade batch`: from a folder of submissions to a folder of results."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.levels import Levels
@@ -14,7 +16,7 @@ from grader.batch.register import ClassList, read_names
 from grader.batch.results import About, Results, reading
 from grader.batch.summary import Summary, summarise
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
-from grader.batch.workplace import Workplace, prepare_workplace
+from grader.batch.workplace import SplitKeys, Workplace, prepare_keys
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import UsageError
@@ -42,6 +44,29 @@ class BatchRequest:
     names: Mapping[str, str] = field(default_factory=dict)  # other names of files, by exercise
 
 
+Outcome = GradedSubmission | Lost[Unit]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How a class can be graded somewhere."""
+
+    isolation: Level  # the least of all who grade
+    admission: Admission
+
+
+class Graders(Protocol):
+    """Who grades a class: processes of this machine, or others."""
+
+    def reach(self, request: BatchRequest, count: int) -> Reach:
+        """Say how `count` submissions can be graded; raises UsageError where they cannot."""
+
+    def grading(
+        self, request: BatchRequest, reach: Reach, keys: SplitKeys
+    ) -> AbstractContextManager[Callable[[Iterable[Unit]], Iterator[Outcome]]]:
+        """Give what grades units, and yields what they come to in no particular order."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """What a batch did."""
@@ -59,16 +84,17 @@ def run_batch(
     expect: Callable[[int], None] = lambda _: None,
     advance: Callable[[str], None] = lambda _: None,
     on_key: Callable[[str], None] = lambda _: None,
+    graders: Graders | None = None,
 ) -> Batch:
     """Grade what is new or changed, keeping each result as it comes; raises GraderError.
 
     `expect` hears how many submissions are to come, `advance` hears of each; `on_key` hears what of
-    the answer keys is being built before.
+    the answer keys is being built before. `graders` are processes of this machine where None.
     """
     folder, hidden = request.folder, request.hidden
-    level = choose_for_class(request.isolation)
+    graders = graders or OwnProcesses()
     entries = find_entries(request.submissions, folder.course)
-    admission = admit(min(request.jobs, len(entries)), request.memory, folder.course.widest_limits)
+    reach = graders.reach(request, len(entries))
     _refuse_inside(request)
     request = replace(request, names={**_names_before(request), **request.names})
     Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
@@ -76,19 +102,18 @@ def run_batch(
     try:
         results.enter(_class_list(request, entries))
         chosen = request.exercises or _in_use(request, entries, results)
-        place = prepare_workplace(folder, chosen, level, on_key, hidden=hidden)
+        keys = prepare_keys(folder, chosen, on_key, hidden=hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
-        with control_group(admission.memory) as group:
-            workplace = replace(place, group=group)
-            request = replace(request, jobs=admission.jobs)
-            graded = _grade_all(request, entries, workplace, results, advance)
+        with graders.grading(request, reach, keys) as grade:
+            graded = _grade_all(request, entries, keys, grade, results, advance)
         results.finish()
         summary = summarise(request.results, folder.course)
     finally:
         results.close()
     told = [] if request.exercises else left_out(folder.course, chosen)
-    return Batch(level, admission, graded, len(entries) - graded, summary, told)
+    unchanged = len(entries) - graded
+    return Batch(reach.isolation, reach.admission, graded, unchanged, summary, told)
 
 
 def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
@@ -141,23 +166,44 @@ def _refuse_inside(request: BatchRequest) -> None:
 def _grade_all(
     request: BatchRequest,
     entries: Sequence[Entry],
-    workplace: Workplace,
+    keys: SplitKeys,
+    grade: Callable[[Iterable[Unit]], Iterator[Outcome]],
     results: Results,
     advance: Callable[[str], None],
 ) -> int:
     """Keep what is graded, and return of how many submissions it was."""
     known = {} if request.force else results.digests()
-    units = (Unit(e, workplace.exercises, known.get(e.student, {}), request.names) for e in entries)
+    exercises = tuple(keys.scored.keys)
+    units = (Unit(e, exercises, known.get(e.student, {}), request.names) for e in entries)
     graded = 0
-    with Pool(partial(_grader, workplace), request.jobs) as pool:
-        for done in pool.map(units):
-            if isinstance(done, Lost):
-                done = _given_up(done)
-            if done.results or done.student not in known:
-                results.keep(done, workplace.digest)
-                graded += 1
-            advance(done.student)
+    for done in grade(units):
+        if isinstance(done, Lost):
+            done = _given_up(done)
+        if done.results or done.student not in known:
+            results.keep(done, keys.scored.digest)
+            graded += 1
+        advance(done.student)
     return graded
+
+
+class OwnProcesses:
+    """Grades by processes of this machine."""
+
+    def reach(self, request: BatchRequest, count: int) -> Reach:
+        """Say at which level, and how many at once."""
+        level = choose_for_class(request.isolation)
+        limits = request.folder.course.widest_limits
+        return Reach(level, admit(min(request.jobs, count), request.memory, limits))
+
+    @contextlib.contextmanager
+    def grading(
+        self, request: BatchRequest, reach: Reach, keys: SplitKeys
+    ) -> Iterator[Callable[[Iterable[Unit]], Iterator[Outcome]]]:
+        """Start a pool, in a control group where one can be made."""
+        with control_group(reach.admission.memory) as group:
+            place = Workplace.of(request.folder, keys, reach.isolation, group)
+            with Pool(partial(_grader, place), reach.admission.jobs) as pool:
+                yield pool.map
 
 
 @contextlib.contextmanager

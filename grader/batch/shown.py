@@ -56,11 +56,11 @@ def shown_of(exercise: Exercise, run: Run) -> Shown:
         return Shown(run.result.output, traps, fault=told_fault(error))
 
 
-def keep_shown(database: sqlite3.Connection, student: str, shown: Mapping[str, Shown]) -> None:
-    """Write what pages show of a student's exercises."""
+def keep_shown(database: sqlite3.Connection, student: str, shown: Mapping[str, bytes]) -> None:
+    """Write what pages show of a student's exercises, as `Shown.pack` made it."""
     database.executemany(
         "INSERT OR REPLACE INTO shown VALUES (?, ?, ?)",
-        [(student, exercise, one.pack()) for exercise, one in shown.items()],
+        [(student, exercise, packed) for exercise, packed in shown.items()],
     )
 
 

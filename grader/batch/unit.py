@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
-from grader.batch.shown import Shown, shown_of
+from grader.batch.shown import shown_of
 from grader.course.models import Course, Exercise
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
@@ -25,6 +25,17 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class ReadSubmission:
+    """What a unit has to be graded with, once its files are read: plain data."""
+
+    student: str
+    handed: Handed
+    digests: Mapping[str, str]  # by exercise, of all that its result depends on
+    new: tuple[str, ...]  # exercises that are new or changed
+    time: str = ""  # when it was handed in, as a platform tells
+
+
+@dataclass(frozen=True)
 class GradedSubmission:
     """What a unit came to; what is as it was has no result."""
 
@@ -34,7 +45,7 @@ class GradedSubmission:
     remarks: Mapping[str, tuple[str, ...]]  # by exercise, what a person should look at
     absent: frozenset[str]  # exercises for which nothing was handed in
     digests: Mapping[str, str]  # by exercise, of all that its result depends on
-    shown: Mapping[str, Shown] = field(default_factory=dict)  # by exercise, for the student's page
+    shown: Mapping[str, bytes] = field(default_factory=dict)  # by exercise, see `Shown.pack`
     time: str = ""  # when it was handed in, as a platform tells
 
     @property
@@ -51,14 +62,24 @@ class GradedSubmission:
 
 def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
     """Read a submission and grade what of it is new or changed."""
-    course = engine.folder.course
+    return grade_read(engine, read_unit(unit, engine.folder.course, engine.keys.digest))
+
+
+def read_unit(unit: Unit, course: Course, key: str) -> ReadSubmission:
+    """Read a submission; `key` is the digest of the keys that it is to be graded with."""
     handed = read_entry(unit.entry, course, unit.names)
     digests = {
-        e: unit_digest(engine.keys.digest, course, course.exercise(e), handed.submission)
-        for e in unit.exercises
+        e: unit_digest(key, course, course.exercise(e), handed.submission) for e in unit.exercises
     }
-    new = [course.exercise(e) for e in unit.exercises if unit.known.get(e) != digests[e]]
-    runs = list(engine.runs(new, handed.submission, quick=True))
+    new = tuple(e for e in unit.exercises if unit.known.get(e) != digests[e])
+    return ReadSubmission(unit.entry.student, handed, digests, new, unit.entry.known.time)
+
+
+def grade_read(engine: Engine, read: ReadSubmission) -> GradedSubmission:
+    """Grade what of a submission is new or changed."""
+    course, handed = engine.folder.course, read.handed
+    exercises = [course.exercise(e) for e in read.new]
+    runs = list(engine.runs(exercises, handed.submission, quick=True))
     results = {run.result.exercise: run.result for run in runs}
     remarks = {
         e: _remarks(course, handed, handed.submission.source(course.exercise(e)), result)
@@ -66,11 +87,10 @@ def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
     # after all of them: no exercise's time goes into another one's pictures
-    shown = {
-        run.result.exercise: shown_of(course.exercise(run.result.exercise), run) for run in runs
-    }
-    student, time = unit.entry.student, unit.entry.known.time
-    return GradedSubmission(student, handed.notes, results, remarks, absent, digests, shown, time)
+    shown = {e.id: shown_of(e, run).pack() for e, run in zip(exercises, runs, strict=True)}
+    return GradedSubmission(
+        read.student, handed.notes, results, remarks, absent, read.digests, shown, read.time
+    )
 
 
 def _remarks(

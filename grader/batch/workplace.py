@@ -19,6 +19,19 @@ from grader.records.calls import HIDDEN, PUBLIC
 
 
 @dataclass(frozen=True)
+class SplitKeys:
+    """The keys that a class is graded with."""
+
+    public: Keys
+    hidden: Keys | None  # where the hidden cases count
+
+    @property
+    def scored(self) -> Keys:
+        """Those that give the points."""
+        return self.hidden or self.public
+
+
+@dataclass(frozen=True)
 class Workplace:
     """Where an engine is to be opened, as plain data."""
 
@@ -28,6 +41,12 @@ class Workplace:
     level: Level
     hidden: bool
     group: str = ""  # the control group that each process enters
+
+    @staticmethod
+    def of(folder: CourseFolder, keys: SplitKeys, level: Level, group: str = "") -> "Workplace":
+        """Return where engines with these keys are opened."""
+        scored, hidden = keys.scored, keys.hidden is not None
+        return Workplace(folder.root, tuple(scored.keys), scored.digest, level, hidden, group)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Engine]:
@@ -54,8 +73,7 @@ def prepare_workplace(
     hidden: bool,
 ) -> Workplace:
     """Make the keys ready, and return where each process grades with them."""
-    keys = prepare_keys(folder, exercises, on_key, hidden=hidden)
-    return Workplace(folder.root, tuple(keys.keys), keys.digest, level, hidden)
+    return Workplace.of(folder, prepare_keys(folder, exercises, on_key, hidden=hidden), level)
 
 
 def prepare_keys(
@@ -64,7 +82,7 @@ def prepare_keys(
     on_key: Callable[[str], None],
     *,
     hidden: bool,
-) -> Keys:
+) -> SplitKeys:
     """Build what is missing of the keys before any process needs it, pairs of bugs included.
 
     `on_key` hears what is being built.
@@ -78,7 +96,7 @@ def prepare_keys(
     # on hidden cases nothing is named
     build_missing_pairs(folder, keys, partial(heard, "pairs of bugs"))
     if not hidden:
-        return keys
+        return SplitKeys(keys, None)
     secret = hidden_secret(folder)
     on_hidden = partial(heard, "hidden key")
-    return load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_hidden)
+    return SplitKeys(keys, load_keys(folder, ids, HIDDEN, secret=secret, on_built=on_hidden))

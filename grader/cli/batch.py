@@ -1,9 +1,10 @@
 """The instructor's commands for a class: batch and report."""
 
+import contextlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import click
 
 from grader.batch.insight import read_insight
 from grader.batch.roster import read_roster
-from grader.batch.run import Batch, BatchRequest, run_batch
+from grader.batch.run import Batch, BatchRequest, Graders, run_batch
 from grader.batch.summary import summarise
 from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder, find_course, load_course
@@ -26,6 +27,14 @@ from grader.report.batch import (
     render_summary,
     summary_to_json,
 )
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """Which cluster grades a class, if any."""
+
+    scheduler: str | None = None  # None for processes of this machine
+    wait: bool = False  # whether to wait for a first worker
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,7 @@ def run_batch_command(
     public: bool,
     force: bool,
     memory: int | None,
+    cluster: ClusterChoice,
 ) -> int:
     """Grade a class and print its table."""
     folder = load_course(find_course(course))
@@ -69,13 +79,31 @@ def run_batch_command(
     )
     progress = ProgressBar(rate_of="students")
     try:
-        batch = run_batch(request, progress.expect, progress.advance, progress.key_step)
+        with _graders(cluster, progress) as graders:
+            batch = run_batch(
+                request, progress.expect, progress.advance, progress.key_step, graders
+            )
     finally:
         progress.finish()
     _tell(batch, given.results)
     if batch.admission.note:
         click.echo(batch.admission.note, err=True)
     return 0
+
+
+@contextlib.contextmanager
+def _graders(cluster: ClusterChoice, progress: ProgressBar) -> Iterator[Graders | None]:
+    """Give who grades: a cluster's workers, or None for processes of this machine."""
+    if cluster.scheduler is None:
+        yield None
+        return
+    from grader.cluster.connect import connected
+
+    with connected(cluster.scheduler) as client:
+        from grader.cluster.grading import ClusterGraders, Heard
+
+        heard = Heard(progress.tell, progress.count_workers)
+        yield ClusterGraders(client, wait=cluster.wait, heard=heard)
 
 
 def names_of(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:

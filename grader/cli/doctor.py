@@ -1,5 +1,6 @@
 """`grade doctor`: what this machine isolates submissions with, each wall tried by a submission."""
 
+import contextlib
 import json
 import os
 import socket
@@ -11,20 +12,12 @@ from pathlib import Path
 
 import click
 
-from grader.course.limits import Limits
 from grader.execute.isolation import Isolation, Level, probe
 from grader.execute.launch import WarmProcess
 from grader.execute.memory import find_memory, place_for_group
-from grader.execute.session import Job, collect
-from grader.records.answers import AnswerStatus
-from grader.records.calls import Call
+from grader.execute.trial import try_out
 from grader.report.layout import columns
-from grader.worker.protocol import Action, TargetKind
 
-_LIMITS = Limits(
-    case_seconds=5, target_seconds=30, submission_seconds=60, cpu_seconds=30, data_mib=512,
-    answer_mib=1, output_kib=16, message_kib=4, source_kib=64, open_files=64, restarts=1,
-)  # fmt: skip
 _SEEN = "see which files there are"  # Landlock hides what is in files, not that they are
 
 # What a submission tries; each returns where it succeeds, and raises where it is stopped.
@@ -98,18 +91,10 @@ def _examine(level: Level) -> Iterator[Trial]:
             for n, trial in enumerate(_TRIALS.values())
         ]
         text = "\n".join(["import os, socket, torch", *aims, *functions])
-        calls = [
-            Call(str(n), f"trial{n}", TargetKind.FUNCTION, Action.FORWARD, [], {}, [], ["done"])
-            for n in range(len(_TRIALS))
-        ]
-        warm = WarmProcess(level)
-        try:
-            job = Job("doctor", [("doctor.py", text)], False, {}, {}, [])
-            answers = collect(warm, job, calls, b"", _LIMITS).answers
-        finally:
-            warm.close()
-    for n, what in enumerate(_TRIALS):
-        yield Trial(what, answers[str(n)].status is AnswerStatus.OK)
+        with contextlib.closing(WarmProcess(level)) as warm:
+            done = try_out(warm, text, [f"trial{n}" for n in range(len(_TRIALS))])
+    for what, possible in zip(_TRIALS, done, strict=True):
+        yield Trial(what, possible)
 
 
 @contextmanager

@@ -22,6 +22,11 @@ MEMORY = click.option(
     metavar="MIB",
     help="What all submissions together may take; else nine tenths of what is free.",
 )
+SCHEDULER = click.option(
+    "--scheduler",
+    metavar="WHERE",
+    help="A Dask cluster: tcp://HOST:8786, a scheduler file, or local:4 for a try.",
+)
 
 ISOLATION = click.option(
     "--isolation",

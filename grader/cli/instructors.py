@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, PART, Suggesting
+from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, PART, SCHEDULER, Suggesting
 
 
 @click.command()
@@ -82,6 +82,8 @@ def audit(
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
 @MEMORY
+@SCHEDULER
+@click.option("--wait", is_flag=True, help="With --scheduler: wait for workers to come.")
 def batch(
     submissions: Path,
     results: Path,
@@ -96,6 +98,8 @@ def batch(
     isolation: str | None,
     force: bool,
     memory: int | None,
+    scheduler: str | None,
+    wait: bool,
 ) -> None:
     """Grade a class: a folder with one folder, zip, .py file or notebook a student.
 
@@ -106,12 +110,14 @@ def batch(
     Examples:
       grade batch submissions -o results --roster class.csv
       grade batch more-submissions -o results --merge
+      grade batch submissions -o results --scheduler tcp://10.0.0.1:8786
     """
-    from grader.cli.batch import ClassFiles, run_batch_command
+    from grader.cli.batch import ClassFiles, ClusterChoice, run_batch_command
 
     run = partial(run_batch_command, part=part, isolation=isolation, public=public, force=force)
     given = ClassFiles(submissions, results, roster, files, merge)
-    sys.exit(run(given, course, only, jobs, memory=memory))
+    cluster = ClusterChoice(scheduler, wait)
+    sys.exit(run(given, course, only, jobs, memory=memory, cluster=cluster))
 
 
 @click.command()

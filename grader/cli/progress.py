@@ -21,6 +21,7 @@ class ProgressBar:
         self._shown = sys.stderr.isatty()
         self._total = 0
         self._done = 0
+        self._workers: int | None = None  # of a cluster, where one grades
         self._keys = 0  # steps of building keys, which are no things of which a rate is shown
 
     def expect(self, steps: int) -> None:
@@ -45,7 +46,17 @@ class ProgressBar:
             return ""
         rate = self._done / (time.monotonic() - self._begun)
         left = int((self._total - self._done) / rate)
-        return f"{rate * 60:.0f} {self._rate_of}/min  {left // 60}:{left % 60:02} left  "
+        who = "" if self._workers is None else f"{self._workers} workers  "
+        return f"{who}{rate * 60:.0f} {self._rate_of}/min  {left // 60}:{left % 60:02} left  "
+
+    def count_workers(self, number: int) -> None:
+        """Tell how many workers of a cluster grade now."""
+        self._workers = number
+
+    def tell(self, text: str) -> None:
+        """Print a line that stays, above the bar."""
+        self.finish()
+        click.echo(printable(text), err=True)
 
     def key_step(self, what: str) -> None:
         """Tell what of the answer keys is being built: a line each where there is no terminal."""

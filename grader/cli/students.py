@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.groups import COURSE, PART, SUBMISSION
+from grader.cli.groups import COURSE, PART, SCHEDULER, SUBMISSION
 
 if TYPE_CHECKING:
     from grader.cli.request import CheckRequest
@@ -172,15 +172,22 @@ def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> No
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def doctor(as_json: bool) -> None:
+@SCHEDULER
+def doctor(as_json: bool, scheduler: str | None) -> None:
     """Show how well this machine isolates submissions, and what would make it better.
 
-    Each wall is tried for real, by a submission that attempts what it must not.
+    Each wall is tried for real, by a submission that attempts what it must not. With --scheduler,
+    ask each worker of a cluster what it is, and try a submission there.
 
     \b
     Example:
       grade doctor
+      grade doctor --scheduler tcp://10.0.0.1:8786
     """
+    if scheduler is not None:
+        from grader.cli.cluster import run_cluster_doctor
+
+        sys.exit(run_cluster_doctor(scheduler, as_json=as_json))
     from grader.cli.doctor import run_doctor
 
     sys.exit(run_doctor(as_json=as_json))

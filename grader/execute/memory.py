@@ -57,7 +57,7 @@ def admit(jobs: int, told: int | None, limits: Limits) -> Admission:
     little for one.
     """
     memory = Memory(told, "--memory") if told else find_memory()
-    one = _PROCESSES + _CHILDREN * limits.data_mib
+    one = need_of_one(limits)
     if memory is None:
         return Admission(jobs, None)
     if told and told < one:
@@ -70,6 +70,11 @@ def admit(jobs: int, told: int | None, limits: Limits) -> Admission:
         return Admission(jobs, memory)
     what = f"{fit} at once, not {jobs}: {memory.mib} MiB of memory ({memory.source})"
     return Admission(fit, memory, f"{what}; see --memory and --jobs")
+
+
+def need_of_one(limits: Limits) -> int:
+    """Return the MiB that grading one submission may take."""
+    return _PROCESSES + _CHILDREN * limits.data_mib
 
 
 def _left_in_groups() -> Iterator[int]:

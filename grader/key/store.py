@@ -7,7 +7,7 @@ exercise3.public.key.safetensors     what the reference returned
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,22 +66,40 @@ def write_key(folder: Path, key: AnswerKey) -> None:
 
 def read_key(folder: Path, exercise: str, split: str) -> AnswerKey:
     """Read a key back; raises DamagedKey, or FileNotFoundError where there is none."""
-    sums = (folder / f"{exercise}.{split}.{_SUMS}").read_text(encoding="utf-8", errors="replace")
-    wanted = {line[66:]: line[:64] for line in sums.splitlines()}
-    contents = []
-    for part in _PARTS:
-        name = f"{exercise}.{split}.{part}"
+    (folder / f"{exercise}.{split}.{_SUMS}").stat()
+
+    def read(name: str) -> bytes:
         try:
-            data = (folder / name).read_bytes()
+            return (folder / name).read_bytes()
         except OSError:
             raise DamagedKey(f"{folder / name} cannot be read") from None
+
+    return parse_key(read, exercise, split, str(folder))
+
+
+def parse_key(read: Callable[[str], bytes], exercise: str, split: str, where: str) -> AnswerKey:
+    """Rebuild a key of its files, which `read` gives by their names; raises DamagedKey.
+
+    `where` is what messages call the place that they come from.
+    """
+    *names, sums = key_files(exercise, split)
+    lines = read(sums).decode(errors="replace").splitlines()
+    wanted = {line[66:]: line[:64] for line in lines}
+    contents = []
+    for name in names:
+        data = read(name)
         if hashlib.sha256(data).hexdigest() != wanted.get(name):
-            raise DamagedKey(f"{folder / name} does not match its checksum")
+            raise DamagedKey(f"{where}/{name} does not match its checksum")
         contents.append(data)
     try:
         return _rebuild(*contents)
     except (Violation, KeyError, TypeError, ValueError) as error:
-        raise DamagedKey(f"{folder}/{exercise}.{split}: {error}") from None
+        raise DamagedKey(f"{where}/{exercise}.{split}: {error}") from None
+
+
+def key_files(exercise: str, split: str) -> list[str]:
+    """Return the names of the files of a key; that of their checksums is the last."""
+    return [f"{exercise}.{split}.{part}" for part in (*_PARTS, _SUMS)]
 
 
 def write_pairs(folder: Path, exercise: str, split: str, pairs: dict[str, Suspects]) -> None:

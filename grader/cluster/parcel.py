@@ -1,0 +1,129 @@
+"""What workers grade with: the course, its keys and its stand-ins, as files in memory.
+
+The secret of the hidden cases is not among them, nor is a solution or a known bug. Nothing of it is
+written to a worker's disk.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from grader.course.load import COURSE_FILE, CourseFolder, parse_course
+from grader.course.shipped import read_standins
+from grader.errors import InternalError
+from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine
+from grader.grading.exercise import Standins
+from grader.key.cache import PUBLIC_SECRET, Keys
+from grader.key.digest import content_digest
+from grader.key.store import PAIRS, DamagedKey, key_files, parse_key, unpack_suspects
+from grader.records.calls import HIDDEN, PUBLIC
+from grader.records.signatures import Suspects
+
+Part = Mapping[str, bytes]  # content by the name of a file
+_STANDINS = "standins.json"
+_NOWHERE = Path("/nonexistent")  # where the course stands: no file of it is read
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a parcel, as plain data."""
+
+    exercises: tuple[str, ...]
+    public: str  # the digest of the public keys
+    hidden: str  # of the hidden ones; "" where the public cases count
+
+    def to_json(self) -> str:
+        """Return what `parse` reads."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def parse(text: str) -> "Contents":
+        """Read `to_json`'s text."""
+        plain = json.loads(text)
+        return Contents(tuple(plain["exercises"]), plain["public"], plain["hidden"])
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Files by part: one that students may have too, and the keys of the hidden cases."""
+
+    contents: Contents
+    parts: Mapping[str, Part]  # by digest; what workers have already is not sent again
+    lasting: frozenset[str]  # parts that workers may keep
+
+
+def pack(folder: CourseFolder, public: Keys, hidden: Keys | None) -> Parcel:
+    """Gather what workers need.
+
+    Raises InternalError where a key is not kept on this disk, or the course is not that of the key.
+    """
+    open_part: dict[str, bytes] = {
+        COURSE_FILE: (folder.root / COURSE_FILE).read_bytes(),
+        _STANDINS: json.dumps(read_standins(folder), sort_keys=True).encode(),
+        **_files_of(public, PUBLIC),
+    }
+    for exercise in public.keys:
+        name = f"{exercise}.{PUBLIC}.{PAIRS}"
+        if (public.place / name).is_file():
+            open_part[name] = (public.place / name).read_bytes()
+    parts = {digest_of(open_part): open_part}
+    lasting = frozenset(parts)
+    if hidden is not None:
+        closed_part = _files_of(hidden, HIDDEN)
+        parts[digest_of(closed_part)] = closed_part
+    if not folder.shipped:
+        now = content_digest(folder, PUBLIC, PUBLIC_SECRET)
+        if public.digest != f"sha256:{now}":
+            raise InternalError("the course was changed while a class was graded: start again")
+    contents = Contents(tuple(public.keys), public.digest, hidden.digest if hidden else "")
+    return Parcel(contents, parts, lasting)
+
+
+def digest_of(part: Part) -> str:
+    """Return a digest of a part's names and content."""
+    digest = hashlib.sha256()
+    for name, data in sorted(part.items()):
+        digest.update(f"{name}\n{hashlib.sha256(data).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def unpack(contents: Contents, files: Part, warm: WarmProcess) -> Engine:
+    """Return an engine that grades with the files of a parcel; raises GraderError."""
+    text = files[COURSE_FILE].decode()
+    folder = CourseFolder(parse_course(text, COURSE_FILE), _NOWHERE)
+    standins = Standins(json.loads(files[_STANDINS]))
+    keys = partial(_keys_of, contents.exercises, files)
+    public = Engine(folder, keys(PUBLIC, contents.public), standins, warm)
+    if not contents.hidden:
+        return public
+    return Engine(folder, keys(HIDDEN, contents.hidden), standins, warm, public)
+
+
+def _files_of(keys: Keys, split: str) -> dict[str, bytes]:
+    names = [name for exercise in keys.keys for name in key_files(exercise, split)]
+    try:
+        return {name: (keys.place / name).read_bytes() for name in names}
+    except OSError as error:
+        raise InternalError(f"an answer key in {keys.place}: {error.strerror}") from None
+
+
+def _keys_of(exercises: tuple[str, ...], files: Part, split: str, digest: str) -> Keys:
+    read = files.__getitem__
+    try:
+        keys = {e: parse_key(read, e, split, "what the head sent") for e in exercises}
+    except (DamagedKey, KeyError) as damage:
+        raise InternalError(f"an answer key cannot be read: {damage}") from None
+    return Keys(digest, keys, _NOWHERE, _pairs_of(files, split))
+
+
+def _pairs_of(files: Part, split: str) -> Callable[[str], Mapping[str, Suspects]]:
+    @cache
+    def pairs(exercise: str) -> Mapping[str, Suspects]:
+        data = files.get(f"{exercise}.{split}.{PAIRS}")
+        return unpack_suspects(data) if data else {}
+
+    return pairs
