@@ -1,11 +1,10 @@
 """Figures of grading on a cluster, with grading that only takes time.
 
-Workers are threads of one process that sleep, so that this machine's cores are free for the head
-and the scheduler. Times are those of submissions here, every hundredth of a minute.
+Workers are threads of this process that sleep. So its CPU time is that of head, scheduler and what
+workers do beside grading. Example: `python benchmarks/cluster.py 100 10000 0.5`.
 """
 
 import argparse
-import asyncio
 import random
 import resource
 import time
@@ -15,7 +14,6 @@ from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
-from figures import Figure
 
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 
@@ -48,7 +46,7 @@ class Simulated:
 
 
 def simulate(workers: int, tasks: int, mean: float) -> Simulated:
-    """Dispatch simulated submissions; one of a hundred takes a minute's share."""
+    """Dispatch submissions that take `mean` seconds each; one of a thousand takes 60 times that."""
     chance = random.Random(1)
     times = [mean * chance.lognormvariate(-0.125, 0.5) for _ in range(tasks)]
     times = [t * 60 if n % 997 == 500 else t for n, t in enumerate(times)]
@@ -88,16 +86,6 @@ def _cluster(workers: int) -> LocalCluster:
     )
 
 
-def measure_cluster() -> list[Figure]:
-    """Measure the speed-up at 100 workers, the work for each submission, and the memory."""
-    one_second = simulate(100, 10_000, 0.5)
-    each = 1000 * one_second.busy / 10_000
-    return [
-        Figure("simulated speed-up at 100 workers", one_second.speedup, "x", 90, "10,000"),
-        Figure("head, scheduler and workers for one submission", each, "ms", 2, "CPU time"),
-    ]
-
-
 def main() -> None:
     """Run one simulation, and print what it came to."""
     parser = argparse.ArgumentParser()
@@ -105,7 +93,6 @@ def main() -> None:
     parser.add_argument("tasks", type=int)
     parser.add_argument("mean", type=float)
     given = parser.parse_args()
-    asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())
     one = simulate(given.workers, given.tasks, given.mean)
     each = 1000 * one.busy / given.tasks
     print(

@@ -71,8 +71,7 @@ class Graders(Protocol):
 class Batch:
     """What a batch did."""
 
-    isolation: Level
-    admission: Admission
+    reach: Reach
     graded: int  # submissions of which something was graded now
     unchanged: int
     summary: Summary  # of all results in the folder
@@ -92,12 +91,10 @@ def run_batch(
     the answer keys is being built before. `graders` are processes of this machine where None.
     """
     folder, hidden = request.folder, request.hidden
-    graders = graders or OwnProcesses()
     entries = find_entries(request.submissions, folder.course)
-    reach = graders.reach(request, len(entries))
-    _refuse_inside(request)
+    reach = (graders := graders or OwnProcesses()).reach(request, len(entries))
     request = replace(request, names={**_names_before(request), **request.names})
-    Levels(folder, request.names).refuse_other(request.submissions, entries, request.results)
+    _refuse_unfit(request, entries)
     results = Results(request.results, _about(folder, hidden=hidden))
     try:
         results.enter(_class_list(request, entries))
@@ -111,9 +108,11 @@ def run_batch(
         summary = summarise(request.results, folder.course)
     finally:
         results.close()
-    told = [] if request.exercises else left_out(folder.course, chosen)
-    unchanged = len(entries) - graded
-    return Batch(reach.isolation, reach.admission, graded, unchanged, summary, told)
+    return Batch(reach, graded, len(entries) - graded, summary, _left_out(request, chosen))
+
+
+def _left_out(request: BatchRequest, chosen: Sequence[Exercise]) -> Sequence[str]:
+    return () if request.exercises else left_out(request.folder.course, chosen)
 
 
 def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
@@ -155,12 +154,14 @@ def _about(folder: CourseFolder, *, hidden: bool) -> About:
     return About(folder.course.title, split, mark_of(secret) if hidden else "")
 
 
-def _refuse_inside(request: BatchRequest) -> None:
-    """Results among the submissions would be read as one of them."""
+def _refuse_unfit(request: BatchRequest, entries: Sequence[Entry]) -> None:
+    """Raise UsageError where results are among the submissions, or of another level."""
     if request.results.resolve().is_relative_to(request.submissions.resolve()):
         raise UsageError(
             f"{request.results} lies inside of the submissions: name a folder elsewhere"
         )
+    levels = Levels(request.folder, request.names)
+    levels.refuse_other(request.submissions, entries, request.results)
 
 
 def _grade_all(

@@ -77,18 +77,18 @@ def run_batch_command(
         merge=given.merge,
         names=names_of(folder, given.files),
     )
+    return _tell(_graded(request, cluster), given.results)
+
+
+def _graded(request: BatchRequest, cluster: ClusterChoice) -> Batch:
+    """Grade a class under a progress bar."""
     progress = ProgressBar(rate_of="students")
+    heard = (progress.expect, progress.advance, progress.key_step)
     try:
         with _graders(cluster, progress) as graders:
-            batch = run_batch(
-                request, progress.expect, progress.advance, progress.key_step, graders
-            )
+            return run_batch(request, *heard, graders)
     finally:
         progress.finish()
-    _tell(batch, given.results)
-    if batch.admission.note:
-        click.echo(batch.admission.note, err=True)
-    return 0
 
 
 @contextlib.contextmanager
@@ -118,16 +118,19 @@ def names_of(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _tell(batch: Batch, results: Path) -> None:
+def _tell(batch: Batch, results: Path) -> int:
     """Print the table; what is only so now goes beside it, so that the table stays the same."""
     click.echo(render_summary(batch.summary, width=table_width()))
     told = (
         f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
-        f"isolation: {batch.isolation}"
+        f"isolation: {batch.reach.isolation}"
     )
     for line in (told, *batch.left_out):
         click.echo(line, err=True)
     click.echo(printable(batch.summary.origin), err=True)
+    if batch.reach.admission.note:
+        click.echo(batch.reach.admission.note, err=True)
+    return 0
 
 
 def run_report(

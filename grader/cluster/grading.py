@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from distributed import Client
 
@@ -176,30 +176,39 @@ def _graded(
     units: Iterable[Unit],
 ) -> Iterator[Outcome]:
     """Read units here, have them graded there, and yield what each comes to."""
-    unchanged: deque[GradedSubmission] = deque()
-    in_flight: dict[str, Unit] = {}
-    units = list(units)
-
-    def tasks() -> Iterator[Task]:
-        for unit in units:
-            read = read_unit(unit, request.folder.course, keys.scored.digest)
-            if read.new:
-                in_flight[read.student] = unit
-                yield Task(read.student, pack_read(read))
-            else:
-                unchanged.append(_as_it_was(read))
-
-    for ended in Dispatcher(client, crew, len(units)).map(tasks()):
-        while unchanged:
-            yield unchanged.popleft()
-        unit = in_flight.pop(ended.task.name)
+    reader = _Reader(request, keys.scored.digest, list(units))
+    for ended in Dispatcher(client, crew, len(reader.units)).map(reader.tasks()):
+        while reader.unchanged:
+            yield reader.unchanged.popleft()
+        unit = reader.in_flight.pop(ended.task.name)
         if isinstance(ended, Done):
             yield unpack_graded(ended.content)
         else:
             yield Lost(unit, ended.reason)
-    if in_flight:
-        raise InternalError(f"{len(in_flight)} submissions came back from no worker")
-    yield from unchanged
+    if reader.in_flight:
+        raise InternalError(f"{len(reader.in_flight)} submissions came back from no worker")
+    yield from reader.unchanged
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads submissions as workers need them, and knows which are on their way."""
+
+    request: BatchRequest
+    key: str  # the digest of the keys that they are graded with
+    units: Sequence[Unit]
+    unchanged: deque[GradedSubmission] = field(default_factory=deque)
+    in_flight: dict[str, Unit] = field(default_factory=dict)  # by student
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield what is to be graded."""
+        for unit in self.units:
+            read = read_unit(unit, self.request.folder.course, self.key)
+            if read.new:
+                self.in_flight[read.student] = unit
+                yield Task(read.student, pack_read(read))
+            else:
+                self.unchanged.append(_as_it_was(read))
 
 
 def _as_it_was(read: ReadSubmission) -> GradedSubmission:

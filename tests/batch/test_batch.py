@@ -515,7 +515,7 @@ def test_batch_refuses_a_machine_without_walls_unless_told(
     with pytest.raises(UsageError, match=r"at level process, not landlock.*--isolation process"):
         batch(statistics, three, tmp_path / "results")
     done = batch(statistics, three, tmp_path / "results", isolation=Level.PROCESS)
-    assert (done.isolation, done.graded) == (Level.PROCESS, 3)
+    assert (done.reach.isolation, done.graded) == (Level.PROCESS, 3)
 
 
 def test_batch_reports_a_place_that_cannot_be_written(
