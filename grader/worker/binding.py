@@ -1,7 +1,7 @@
 """Finds which parameter of a submission's module plays which role of the reference.
 
 By name where the name is there (or an alias that the course lists), else by unique shape, else in
-order of registration.
+order of registration. In what a factory puts together the order of use comes first.
 """
 
 import re
@@ -74,24 +74,22 @@ class Unbound(Exception):
 
 
 def bind(
-    module: nn.Module,
-    roles: Sequence[Role],
-    given: Iterable[nn.Module],
-    memory: Memory,
+    items: list[Item], roles: Sequence[Role], memory: Memory, *, in_use: bool = False
 ) -> list[Bond]:
-    """Return the bonds of all roles; raises Unbound.
+    """Return the bonds of all roles to a module's own items; raises Unbound.
 
-    `given` are sublayers whose parameters are not the submission's. `memory` tells forms that
-    another instance's shapes told; forms told here are added to it.
+    `memory` tells forms that another instance's shapes told; forms told here are added to it. Items
+    that stand in the order of use are bound by it: names inside an assembled module are free.
     """
-    items = own_items(module, given)
     search = _Search(list(roles), memory)
+    if in_use:
+        search.in_order(items, Told.USE)
     # layers of a stack repeat each other: their parameters are not one list
     sets = [items] if any(role.part for role in roles) else [items, _families(items)]
     for candidates in sets:
         search.by_meaning(candidates)
     for candidates in sets:
-        search.in_order(candidates)
+        search.in_order(candidates, Told.ORDER)
     if needed := [role for role in search.roles if not role.optional]:
         raise Unbound(needed, items)
     return search.bonds
@@ -159,15 +157,15 @@ class _Search:
         while self._by_companion() or self._by_unique_shape() or self._by_fusion():
             pass
 
-    def in_order(self, items: list[Item]) -> None:
-        """Bind what is left in the order of registration."""
+    def in_order(self, items: list[Item], told: Told) -> None:
+        """Bind what is left in the order of the items."""
         self.items = items
         for careless in (False, True):
             for role in list(self.roles):
                 for item in self._free():
                     alike = careless or not _is_other_kind(item.meant, role)
                     if role in self.roles and alike and self._fits(role, item):
-                        self._take([role], item, Told.ORDER)
+                        self._take([role], item, told)
                         while self._by_companion():
                             pass
 

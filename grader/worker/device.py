@@ -149,11 +149,15 @@ def _is_in_place(func: Any) -> bool:
 
 def move(module: nn.Module) -> None:
     """Move parameters and buffers, in place, as `module.to(device)` does for an accelerator."""
+    moved: dict[nn.Parameter, Any] = {}  # what two layers share stays shared
     for part in module.modules():
         for name, parameter in part._parameters.items():
             if parameter is not None:
-                # not wrapped in nn.Parameter, which imports torch.distributed for a subclass
-                part._parameters[name] = PretendTensor(parameter)  # type: ignore[assignment]
+                if parameter not in moved:
+                    # not wrapped in nn.Parameter, which imports torch.distributed for a subclass
+                    moved[parameter] = PretendTensor(parameter)
+                    moved[parameter]._is_param = True  # what nn.Parameter knows its own by
+                part._parameters[name] = moved[parameter]
         for name, buffer in part._buffers.items():
             if buffer is not None:
                 part._buffers[name] = PretendTensor(buffer)

@@ -10,10 +10,13 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from grader.worker.binding import Bond, Unbound, own_items
 from grader.worker.layouts import Form, Item, Layout
 from grader.worker.protocol import Role
+
+_LAST = float("inf")
 
 Parts = dict[str, list[nn.Module]]  # "exercise5.EncoderLayer" -> its instances
 
@@ -99,3 +102,31 @@ def _in_order_of_use(module: nn.Module, wanted: Collection[str], run: Callable[[
     for label, part in sorted(found, key=lambda pair: used.get(id(pair[1]), len(used))):
         parts.setdefault(label, []).append(part)
     return parts
+
+
+class Uses(TorchFunctionMode):
+    """Notes the order in which parameters are first used.
+
+    A block that a submission wrote itself may register its layers in any order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[int, int] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note what one function gets."""
+        kwargs = kwargs or {}
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, nn.Parameter):
+                self._first.setdefault(id(value), len(self._first))
+        return func(*args, **kwargs)
+
+    def note(self, run: Callable[[], Any]) -> None:
+        """Note the uses of a run."""
+        with self:
+            run()
+
+    def ordered(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items in the order of use; those that no call reached come last."""
+        return sorted(items, key=lambda item: self._first.get(id(item.parameters[0]), _LAST))

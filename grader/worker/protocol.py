@@ -285,6 +285,7 @@ class Told(StrEnum):
     NAME = "name"
     SHAPE = "shape"  # no other part fits
     ORDER = "order"  # of registration: a guess
+    USE = "use"  # the order of use, in what a factory puts together
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from grader.worker.attached import is_lazy, loose_things, named
 from grader.worker.binding import Bond, Memory, Unbound, bind, own_items
 from grader.worker.layouts import Item
-from grader.worker.parts import bind_parts
+from grader.worker.parts import Uses, bind_parts
 from grader.worker.probes import build_probe
 from grader.worker.protocol import (
     Argument,
@@ -121,31 +121,34 @@ class Targets:
         bonds: list[Bond] = []
         if in_parts := _in_parts(roles):
             module.eval()
-            run = partial(module, *self.inputs(call.inputs))
+            uses = Uses()
             # parts of other names are bound as layers are, by their own names, shapes and order
             with contextlib.suppress(Unbound):
-                bonds, parts = bind_parts(module, in_parts, run)
+                run = partial(module, *self.inputs(call.inputs))
+                bonds, parts = bind_parts(module, in_parts, partial(uses.note, run))
                 given = [*given, *parts]
-                items = own_items(module, given)
+                items = uses.ordered(own_items(module, given))
                 roles = _outside(roles)
-        recipe = self._recipe(call.target, Made(module, given), items, roles)
+        in_use = len(roles) < len(call.roles)
+        recipe = self._recipe(call.target, Made(module, given), items, roles, in_use=in_use)
         own = {item.name: item.parameters[0] for item in items}
         return [*bonds, *(bond.rebound(own) for bond in recipe)]
 
     def _recipe(
-        self, target: str, made: Made, items: Sequence[Item], roles: Sequence[Role]
+        self, target: str, made: Made, items: list[Item], roles: Sequence[Role], *, in_use: bool
     ) -> list[Bond]:
         """Return how a module of these names and shapes is bound; raises Unbound."""
         alike = (
             target,
             tuple((item.name, item.shape, item.owner) for item in items),
             tuple((role.name, role.shape, role.optional) for role in roles),
+            in_use,
         )
         recipes = self._shared if all(item.of_torch for item in items) else self._recipes
         if alike not in recipes:
             memory = self._memory(target, made)
             try:
-                recipes[alike] = bind(made.module, roles, made.given, memory)
+                recipes[alike] = bind(items, roles, memory, in_use=in_use)
             except Unbound as unbound:
                 unbound.info.loose = named(loose_things(made.module))
                 recipes[alike] = unbound.with_traceback(None)
@@ -163,7 +166,7 @@ class Targets:
                 for call in self.announced.get(target, []):
                     try:
                         other = self.construct(target, call.construct, call.options)
-                        bind(other.module, _outside(call.roles), other.given, memory)
+                        bind(own_items(other.module, other.given), _outside(call.roles), memory)
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self._memories[target]

@@ -7,7 +7,8 @@ import torch
 from support import GradeText, edited, find_check, solution
 from torch import nn
 
-from grader.worker.binding import Unbound, bind, names_role
+from grader.worker.binding import Unbound, bind, names_role, own_items
+from grader.worker.parts import Uses
 from grader.worker.protocol import Role, RoleKind, ShapeClaim, Told
 
 OUT, IN = 6, 4
@@ -26,7 +27,7 @@ def loaded(module: nn.Module, roles: list[Role] = ROLES) -> Any:
     """Bind the roles and load their values."""
     by_name = dict(zip((r.name for r in ROLES), values(), strict=True))
     with torch.no_grad():
-        for bond in bind(module, roles, [], {}):
+        for bond in bind(own_items(module, []), roles, {}):
             bond.load([by_name[role.name] for role in bond.roles])
     return module
 
@@ -129,20 +130,20 @@ def test_binding_by_unique_shape() -> None:
         Role("second.weight", (3, 5), RoleKind.LINEAR, ()),
     ]
     module = module_of(zeta=linear(3, 5), alpha=linear(5, 3))
-    found = {b.roles[0].name: b.item.name for b in bind(module, roles, [], {})}
+    found = {b.roles[0].name: b.item.name for b in bind(own_items(module, []), roles, {})}
     assert found == {"first.weight": "alpha.weight", "second.weight": "zeta.weight"}
 
 
 def test_binding_leaves_given_sublayers_alone() -> None:
     given = linear()
     module = module_of(given=given, a=linear(), b=linear(), c=linear())
-    names = {bond.item.name for bond in bind(module, ROLES, [given], {})}
+    names = {bond.item.name for bond in bind(own_items(module, [given]), ROLES, {})}
     assert names == {"a.weight", "b.weight", "c.weight"}
 
 
 def test_binding_takes_gradients_back_into_the_roles_shape() -> None:
     module = module_of(queries=raw(IN, OUT), keys=raw(IN, OUT), values=raw(IN, OUT))
-    bonds = bind(module, ROLES, [], {})
+    bonds = bind(own_items(module, []), ROLES, {})
     module.keys.grad = values()[1].T.contiguous()
     found = {b.roles[0].name: b.gradients()[0] for b in bonds}
     assert torch.equal(found["to_keys.weight"], values()[1])  # type: ignore[arg-type]
@@ -151,7 +152,7 @@ def test_binding_takes_gradients_back_into_the_roles_shape() -> None:
 
 def test_unbound_lists_what_was_sought_and_what_is_there() -> None:
     with pytest.raises(Unbound) as raised:
-        bind(module_of(queries=linear(), other=linear(7, 2)), ROLES, [], {})
+        bind(own_items(module_of(queries=linear(), other=linear(7, 2)), []), ROLES, {})
     sought = raised.value.info.sought
     assert sought == [ShapeClaim(f"to_{name}.weight", [OUT, IN]) for name in ("keys", "values")]
     assert raised.value.info.present == [
@@ -225,7 +226,7 @@ def test_of_a_layers_two_vectors_one_name_or_the_order_tells_the_other(
 ) -> None:
     """The norms are registered the wrong way round: their own names are never overruled."""
     module = module_of(norm_2=_norm(*names), norm_1=_norm(*names))
-    bonds = bind(module, NORMS, [], {})
+    bonds = bind(own_items(module, []), NORMS, {})
     bias = "bias" if "bias" in names else "b_2"
     weight = next(name for name in names if name != bias)
     assert {bond.roles[0].name: bond.item.name for bond in bonds} == {
@@ -247,10 +248,19 @@ def test_a_layer_of_ones_own_keeps_its_weight_and_bias_together() -> None:
         )
     ]  # fmt: skip
     own = [module_of(c=raw(IN), m=raw(IN, IN)) for _ in range(2)]
-    bonds = bind(module_of(one=own[0], two=own[1]), roles, [], {})
+    bonds = bind(own_items(module_of(one=own[0], two=own[1]), []), roles, {})
     assert {bond.roles[0].name: bond.item.name for bond in bonds} == {
         "first.weight": "one.m",
         "first.bias": "one.c",
         "second.weight": "two.m",
         "second.bias": "two.c",
     }
+
+
+def test_binding_the_order_of_use_beats_names_and_registration_in_what_is_assembled() -> None:
+    module = module_of(values=linear(), queries=linear(), other=linear())
+    uses, x = Uses(), torch.ones(1, IN)
+    uses.note(lambda: [part(x) for part in (module.other, module.values, module.queries)])
+    bonds = bind(uses.ordered(own_items(module, [])), ROLES, {}, in_use=True)
+    assert [bond.item.name for bond in bonds] == ["other.weight", "values.weight", "queries.weight"]
+    assert {bond.told for bond in bonds} == {Told.USE}

@@ -72,6 +72,14 @@ def test_pretend_device_keeps_values_for_control_flow() -> None:
         assert bool((elsewhere(2, 3).sum() > 5).item())
 
 
+def test_move_keeps_shared_parameters_shared_and_lets_them_be_shared_again() -> None:
+    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    module[1].weight = module[0].weight
+    device.move(module)
+    assert module[1].weight is module[0].weight
+    module[1].weight = module[0].weight  # some models tie at each call
+
+
 def test_move_takes_parameters_and_buffers_along() -> None:
     module = nn.BatchNorm1d(3)
     device.move(module)
