@@ -46,8 +46,8 @@ def as_text(found: list[Found]) -> str:
     own = ", ".join(f"{name} {version}" for name, version in versions().items())
     if not found:
         return f"The scheduler has no workers. Here: {own}."
-    head = ("worker", "host", "cores", "level", "first", "next", "")
-    rows = [head]
+    titles = ("worker", "host", "cores", "level", "first", "next", "")
+    rows = [titles]
     for one in found:
         asked = one.asked
         first, following = ("", "")

@@ -114,7 +114,7 @@ def _files_of(keys: Keys, split: str) -> dict[str, bytes]:
 def _keys_of(exercises: tuple[str, ...], files: Part, split: str, digest: str) -> Keys:
     read = files.__getitem__
     try:
-        keys = {e: parse_key(read, e, split, "what the head sent") for e in exercises}
+        keys = {e: parse_key(read, e, split, "what was sent to this worker") for e in exercises}
     except (DamagedKey, KeyError) as damage:
         raise InternalError(f"an answer key cannot be read: {damage}") from None
     return Keys(digest, keys, _NOWHERE, _pairs_of(files, split))

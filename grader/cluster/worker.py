@@ -29,7 +29,7 @@ from grader.version import VERSION
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IDLE = 300.0  # seconds without work after which keys and engine go: the head may be gone
 _LIBRARIES = ("torch", "numpy")
-_TRIAL = "import torch\n\ndef trial():\n    return torch.ones(8, 8).softmax(-1)\n"
+_TRIAL = "import torch\n\ndef trial():\n    return torch.ones(8, 8) @ torch.ones(8, 8)\n"
 
 
 @dataclass

@@ -18,7 +18,7 @@ from grader.records.results import Status
 from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Action, Training
 
-_NO_LOSS = "end on a log_softmax over the classes; then train once more"
+_NO_LOSS = "return log-probabilities of the classes; then train once more"
 _NEXT_STEP = (
     "check that every layer is registered and used, and that the output is log-probabilities"
 )

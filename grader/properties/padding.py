@@ -41,10 +41,10 @@ class Padding(Kind):
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """The mask has to have the dim, and so has an input that can be filled."""
         specs = _tensors(self._case, target)
-        mask = specs.get(self.mask)
-        if mask is None:
+        found = specs.get(self.mask)
+        if found is None:
             return f"'{self.mask}' is no input that is a tensor"
-        if mask.kind == "float" or (mask.kind == "bool" and mask.axis_of(self.dim) is None):
+        if found.kind == "float" or (found.kind == "bool" and found.axis_of(self.dim) is None):
             return f"'{self.mask}' is neither a mask with an axis '{self.dim}' nor lengths"
         others = [spec for name, spec in specs.items() if name != self.mask and spec.kind != "bool"]
         if all(spec.axis_of(self.dim) is None for spec in others):

@@ -51,9 +51,8 @@ class MaskedSublayer(_Given):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return a tensor of x's shape (b, t, k); no mask shows everything."""
         self._check(x)
-        if mask is None:
-            mask = x.new_ones(x.size(1), x.size(1), dtype=torch.bool)
-        return self._joined(x, _share(mask, x) @ x)
+        seen = x.new_ones(x.size(1), x.size(1), dtype=torch.bool) if mask is None else mask
+        return self._joined(x, _share(seen, x) @ x)
 
 
 class CrossingSublayer(_Given):
@@ -62,9 +61,8 @@ class CrossingSublayer(_Given):
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return a tensor of x's shape (b, t, k); no mask shows everything."""
         self._check(x, memory)
-        if mask is None:
-            mask = memory.new_ones(memory.shape[:2], dtype=torch.bool)
-        return self._joined(x, (_share(mask, x)[:, None] @ memory).expand_as(x))
+        seen = memory.new_ones(memory.shape[:2], dtype=torch.bool) if mask is None else mask
+        return self._joined(x, (_share(seen, x)[:, None] @ memory).expand_as(x))
 
 
 class GivenModel(_Given):

@@ -685,6 +685,75 @@ WRONG = {
         ((_BUILD, _BUILD.replace("num_classes", "num_classes + 1")),),
         {"build_classifier/shape": "the output has the wrong shape"},
     ),
+    # ---- exercise 8
+    "as long as the longest": Wrong(
+        8,
+        (("    mask = positions < lengths.unsqueeze(1)  # (b, max_len)\n",
+          "    mask = (positions < lengths.max()).expand(len(lengths), -1)\n"),),
+        {"padding_mask/property/batch-independent": "each item along b"},
+    ),
+    "too long accepted": Wrong(
+        8,
+        (("    if (lengths > max_len).any():\n", "    if False:\n"),),
+        {"padding_mask/property/too-long": "goes unnoticed: it should raise ValueError"},
+    ),
+    "samples mixed under a mask": Wrong(
+        8,
+        ((_MIX, _MIX + "    output = output - output.mean((0, 1))\n"),),
+        {
+            "masked_attention/property/batch-independent": "each item along b",
+            "masked_attention/property/query-independent": "each item along q",
+        },
+    ),
+    "hidden keys that weigh a little": Wrong(
+        8,
+        (("    weights = weights.masked_fill(hidden, 0.0)  # (b, q, s)\n",
+          "    weights = weights.masked_fill(hidden, 1e-3)\n"),),
+        {"masked_attention/property/hidden-keys": "what stands in padded places"},
+    ),
+    "masked softmax by hand": Wrong(
+        8,
+        (("    weights = torch.softmax(masked_scores, dim=-1)\n",
+          "    powers = masked_scores.exp()\n"
+          "    weights = powers / powers.sum(-1, keepdim=True)\n"),),
+        {"masked_attention/property/large-scores": "with scores in the thousands"},
+    ),
+    "a large negative number": Wrong(
+        8,
+        (("    masked_scores = scores.masked_fill(hidden, -math.inf)\n",
+          "    masked_scores = scores.masked_fill(hidden, -1e9)\n"),),
+        {"masked_attention/property/scores-far-below": "with scores of minus and plus 10^12"},
+    ),
+    "mask unheard": Wrong(
+        8,
+        (("        if mask is None:\n", "        if True:\n"),),
+        {
+            "MaskedMultiHeadAttention/property/causal": "what comes later along t",
+            "MaskedMultiHeadAttention/property/hidden-positions": "what stands in padded places",
+        },
+    ),
+    "masked heads by sample": Wrong(
+        8,
+        ((_UNIFY, _UNIFY + "        output = output - output.mean(0)\n"),),
+        {"MaskedMultiHeadAttention/property/batch-independent": "each item along b"},
+    ),
+    "masked values detached": Wrong(
+        8,
+        (("        values = self.to_values(x)  # (b, t, k)\n",
+          "        values = self.to_values(x).detach()\n"),),
+        {"MaskedMultiHeadAttention/property/trained": "no gradient reaches the parameter"},
+    ),
+    "masked heads of one size": Wrong(
+        8,
+        ((_UNIFY, _UNIFY + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                           "        output = output[: self.seen[0], : self.seen[1]]\n"),),
+        {"MaskedMultiHeadAttention/property/reusable": "a second input of another shape fails"},
+    ),
+    "indivisible accepted by masked heads": Wrong(
+        8,
+        (("        if embed_dim % num_heads != 0:\n", "        if False:\n"),),
+        {"MaskedMultiHeadAttention/property/indivisible": "should raise ValueError"},
+    ),
 }  # fmt: skip
 
 

@@ -73,25 +73,19 @@ def test_right_values_are_never_put_down_to_two_bugs(
     assert "SinusoidalPositionEncoding" not in _named(result)
 
 
-def test_the_first_hint_is_on_what_breaks_the_case_that_is_shown(
-    grade_text: Callable[..., Any],
-) -> None:
-    """With one head the order of heads does not matter: the case shows the other mistake."""
-    text = _changed(
-        "exercise3_multi_head.py",
-        ("time_first = separated.transpose(1, 2)", "time_first = separated"),
-        ("keys = self.to_keys(x)", "keys = self.to_queries(x)"),
-    )
-    result = grade_text(text)
-    (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
-    assert len(found.bugs) > 1
-    assert "keys" in found.bugs[0] or found.bugs[0] == "projection-shared"
-    (numeric,) = (
-        c
-        for c in result.checks
-        if str(c.id) == "exercise3/MultiHeadSelfAttention/numeric" and c.case.dims["h"] == 1
-    )
-    assert "uses `unfold_heads`" not in numeric.next_step
+def test_the_first_hint_is_on_what_breaks_the_case_that_is_shown(shipped_engine: Engine) -> None:
+    """With one position it does not matter that the positions are summed."""
+    (text,) = _changed(
+        "exercise4_feed_forward.py",
+        ('activation: str = "relu"', 'activation: str = "gelu"'),
+        ("projected = self.contract(activated)", "projected = self.contract(activated.cumsum(1))"),
+    ).values()
+    exercise = shipped_engine.folder.course.exercise("exercise4")
+    source = Source("a.py", units=(("a.py", text),))
+    result = shipped_engine.run(exercise, Submission({"exercise4": source}), quick=True).result
+    (found,) = result.diagnoses
+    assert found.bugs == ("activation-default-gelu", "mixes-positions")
+    assert "negative number" in found.hint
 
 
 def test_an_epsilon_is_not_said_to_be_float32(grade_text: Callable[..., Any]) -> None:

@@ -84,7 +84,8 @@ def test_copy_of_one_exercise_comes_before_others_who_are_somewhat_alike_in_all(
 ) -> None:
     students = []
     for number in range(17):
-        files = {e: sorted((TESTS / "variants" / e).glob("*.py"))[number] for e in EXERCISES}
+        paths = {e: sorted((TESTS / "variants" / e).glob("*.py")) for e in EXERCISES}
+        files = {e: found[number] for e, found in paths.items() if number < len(found)}
         own = {e: patterns(p.read_text(encoding="utf-8")) - known[e] for e, p in files.items()}
         students.append(Work(f"s{number}", frozenset([number]), own))
     text = sorted((TESTS / "variants" / "exercise2").glob("*.py"))[16].read_text(encoding="utf-8")

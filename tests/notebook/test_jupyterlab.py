@@ -155,6 +155,6 @@ def test_notebook_of_a_bundle_shows_its_report_in_jupyterlab(
         picture = page.ask("Page.captureScreenshot", format="png")["data"]
     (tmp_path / "lab.png").write_bytes(base64.b64decode(picture))  # to be looked at
     assert "the softmax runs over the queries" in shown
-    assert "first wrong step: weights" in shown
+    assert "first step known to be wrong: weights" in shown
     assert pictures > 4
     assert colour == "#16181b"  # JupyterLab's dark theme reaches the report

@@ -237,7 +237,7 @@ def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) 
 def test_explain_tells_a_syntax_error_as_the_report_does(shipped_engine: Engine) -> None:
     source = Source("a.py", units=(("a.py", "def fold_heads(x, num_heads)\n    return x\n"),))
     trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
-    assert trace.trouble.startswith("a.py could not be loaded: SyntaxError")
+    assert trace.trouble.startswith("Your run ended here: a.py could not be loaded: SyntaxError")
 
 
 @pytest.mark.parametrize(

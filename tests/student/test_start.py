@@ -283,7 +283,7 @@ def test_lost_exercises_folder_is_told_and_renewed(course: Path, pristine: Path)
         read_work(load_course(course), None, [])
     assert "(exercises/ is missing)" in list_course(course)
     start_course(course, bundle=pristine, renew=True)
-    assert len(list((course / "exercises").glob("*.py"))) == 7
+    assert len(list((course / "exercises").glob("*.py"))) == 8
 
 
 @pytest.mark.parametrize(
