@@ -19,9 +19,9 @@ Memory = dict[str, Form]  # parameter name -> the form that its shape showed, wh
 
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_KINDS = {  # words by which a norm's two vectors go
-    "weight": ("weight", "scale", "gain", "gamma"),
-    "bias": ("bias", "biases", "shift", "offset", "beta"),
+_KINDS = {  # words by which a norm's two vectors go, alone and in lists
+    "weight": ("weight", "scale", "gain", "gamma", "weights", "scales", "gains", "gammas"),
+    "bias": ("bias", "shift", "offset", "beta", "biases", "shifts", "offsets", "betas"),
 }
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
@@ -128,6 +128,8 @@ def _name_pairs(items: Sequence[Item]) -> list[Item]:
 def _weight_and_bias(one: Item, other: Item) -> tuple[Item, Item] | None:
     """Return two parameters of a layer as its weight and its bias, None where they are neither."""
     if one.shape == other.shape and len(one.shape) == 1:
+        if _last(one.name).isdigit() and _kind(_stem(one.name)):  # a list of two layers' scales
+            return None
         turned = _kind(one.name) == "bias" or _kind(other.name) == "weight"
         return (other, one) if turned else (one, other)
     weight, bias = sorted((one, other), key=lambda item: -len(item.shape))
@@ -137,8 +139,8 @@ def _weight_and_bias(one: Item, other: Item) -> tuple[Item, Item] | None:
 
 def _kind(name: str) -> str:
     """Return whether a parameter's last word says weight or bias, "" where it says neither."""
-    pieces = name.rpartition(".")[2].lower().split("_")
-    return next((kind for kind, words in _KINDS.items() if set(words) & set(pieces)), "")
+    pieces = set(_last(name).lower().split("_"))
+    return next((kind for kind, words in _KINDS.items() if pieces.intersection(words)), "")
 
 
 @dataclass
@@ -271,6 +273,10 @@ def _stem(name: str) -> str:
     return name.rpartition(".")[0]
 
 
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 def _layer_of(name: str) -> str:
     """The layer whose weight or bias it is, "" for a parameter that stands alone."""
     stem, _, last = name.rpartition(".")
@@ -343,11 +349,10 @@ def names_role(name: str, role: Role) -> bool:
 
 def _is_other_kind(name: str, role: Role) -> bool:
     """Whether a parameter is called a bias, and the role is a weight, or the other way round."""
-    last = role.name.rpartition(".")[2]
+    last = _last(role.name)
     parts = name.split(".")
     said = parts[-1:] if parts[-1] in _KINDS else parts
-    plain = {p.rstrip("0123456789") for part in said for p in part.lower().split("_")}
-    pieces = plain | {piece.removesuffix("s") for piece in plain}
+    pieces = {p.rstrip("0123456789") for part in said for p in part.lower().split("_")}
     other = [words for kind, words in _KINDS.items() if kind != last]
     return last in _KINDS and any(pieces.intersection(words) for words in other)
 
