@@ -60,6 +60,7 @@ class Arrangement:
 
     layers: Mapping[str, str]  # of the reference -> the one whose values it gets
     rows: tuple[Rows, ...] = ()
+    turned: frozenset[str] = frozenset()  # roles whose square matrices lie the other way round
 
     def arranged(self, call: Call, tensors: Mapping[str, Array]) -> dict[str, Array]:
         """Return what stands in a call's parameters, by the keys that it names them by."""
@@ -69,11 +70,15 @@ class Arrangement:
             for roles in _fused_in(rows, call):
                 laid = rows.lay([values[role] for role in roles], call)
                 values |= {r: np.ascontiguousarray(v) for r, v in zip(roles, laid, strict=True)}
+        square = {r for r in self.turned & values.keys() if len(set(values[r].shape)) == 1}
+        values |= {role: np.ascontiguousarray(values[role].T) for role in square}
         return {keys[role]: value for role, value in values.items()}
 
     def restored(self, call: Call, answer: Answer) -> Answer:
         """Return an answer to `arranged`'s call with each gradient under its real role."""
         tensors = dict(answer.tensors)
+        for name in {tensor_name(Group.GRADIENT, role) for role in self.turned} & tensors.keys():
+            tensors[name] = tensors[name].T
         shapes = {role.name: tuple(role.shape) for role in call.roles}
         for rows in self.rows:
             for roles in _fused_in(rows, call):
@@ -122,11 +127,12 @@ def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     """Return the ways other than the usual one in which a call's module may be meant."""
     exchanged = [_exchanges(layers) for layers in _alike(call, bound)]
     fused = [_row_orders(call, one) for one in _fused(call, bound)]
-    ways = product(*exchanged, *fused)
+    ways = product(*exchanged, *fused, _turns(bound))
     found = []
     for way in islice(ways, _MOST + 1):
         layers = {one: other for part in way for one, other in part.layers.items()}
-        found.append(Arrangement(layers, tuple(rows for part in way for rows in part.rows)))
+        rows = tuple(rows for part in way for rows in part.rows)
+        found.append(Arrangement(layers, rows, way[-1].turned))
     return found[1:]  # the first is the usual one
 
 
@@ -147,8 +153,9 @@ def settled(
             continue  # it came to nothing
         found = {layer: _part_of(own, meant) for own, layer in _layers(guess).items()}
         layers = fused | {layer: part for layer, part in found.items() if part not in ("", layer)}
+        turned = _turns(guess)[-1].turned if way.turned else way.turned
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
-            ways[name] = Arrangement(layers, way.rows)
+            ways[name] = Arrangement(layers, way.rows, turned)
     return ways
 
 
@@ -194,6 +201,12 @@ def _exchanges(layers: Sequence[str]) -> list[Arrangement]:
         Arrangement({one: other for one, other in zip(layers, order, strict=True) if one != other})
         for order in islice(permutations(layers), _MOST + 1)
     ]
+
+
+def _turns(bound: Sequence[Bound]) -> list[Arrangement]:
+    """Square matrices of the code's own as they are and, all of them, the other way round."""
+    turned = frozenset(role for one in bound if one.turnable for role in one.roles)
+    return [Arrangement({}), *([Arrangement({}, (), turned)] if turned else [])]
 
 
 def _fused(call: Call, bound: Sequence[Bound]) -> list[Bound]:

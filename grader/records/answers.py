@@ -96,6 +96,7 @@ class Bound(_Claim):
     name: Short
     roles: list[Short] = Field(max_length=64)
     told: Told = Field(strict=False)
+    turnable: bool = False
 
 
 class Info(_Claim):

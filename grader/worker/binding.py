@@ -35,11 +35,13 @@ class Bond:
     item: Item
     layout: Layout
     told: Told = Told.NAME
+    turnable: bool = False  # as well it may lie the other way round
 
     @property
     def claim(self) -> BoundClaim:
         """What the parent hears of it."""
-        return BoundClaim(self.item.name[:80], [role.name for role in self.roles], self.told)
+        roles = [role.name for role in self.roles]
+        return BoundClaim(self.item.name[:80], roles, self.told, self.turnable)
 
     def rebound(self, own: Mapping[str, nn.Parameter]) -> "Bond":
         """Return the same bond with another instance's parameters, by their names."""
@@ -175,23 +177,24 @@ class _Search:
         return [item for item in self.items if not self.used & set(item.members)]
 
     def _take(self, roles: Sequence[Role], item: Item, told: Told) -> bool:
-        layout = self._layout(roles, item)
-        if layout is None:
+        found = self._layouts(roles, item)
+        if not found:
             return False
         told = Told.ORDER if item.guessed else told
-        self.bonds.append(Bond(tuple(roles), item, layout, told))
+        turnable = {Form.IN_OUT, Form.OUT_IN} <= {layout.form for layout in found}
+        self.bonds.append(Bond(tuple(roles), item, found[0], told, turnable))
         self.used |= set(item.members)
         for role in roles:
             self.roles.remove(role)
         return True
 
-    def _layout(self, roles: Sequence[Role], item: Item) -> Layout | None:
-        """The way the roles fit the item: what memory says, else the first form."""
+    def _layouts(self, roles: Sequence[Role], item: Item) -> list[Layout]:
+        """The ways the roles fit the item, the likeliest first; one alone where memory knows."""
         found = fitting_layouts(roles, item)
         if len(found) == 1:
             self.memory.setdefault(item.name, found[0].form)
         remembered = [layout for layout in found if layout.form is self.memory.get(item.name)]
-        return next(iter(remembered or found), None)
+        return remembered or found
 
     def _fits(self, role: Role, item: Item) -> bool:
         return bool(fitting_layouts([role], item)) and not self._parts_a_layer(role, item)

@@ -295,6 +295,7 @@ class BoundClaim:
     name: str
     roles: list[str]  # several are fused, in this order
     told: Told
+    turnable: bool  # a square matrix of its own: its rows may be the inputs or the outputs
 
 
 class ClaimStatus(StrEnum):

@@ -52,6 +52,22 @@ def test_rows_of_a_fused_layer_are_tried_role_by_role_and_part_by_part() -> None
     assert len(ways) == 6 * 4 - 1
 
 
+def test_a_square_matrix_is_tried_the_other_way_round() -> None:
+    role = Role("one.weight", (3, 3), RoleKind.LINEAR)
+    call = call_with((role,), "!")
+    values = {"one.weight!": np.arange(9.0).reshape(3, 3)}
+    own = [Bound(name="w", roles=[role.name], told=Told.NAME, turnable=True)]
+    (way,) = arrangements_of(call, own)
+    handed = way.arranged(call, values)
+    np.testing.assert_array_equal(handed["one.weight!"], values["one.weight!"].T)
+    name = tensor_name(Group.GRADIENT, role.name)
+    restored = way.restored(call, Answer(AnswerStatus.OK, {name: handed["one.weight!"]}))
+    np.testing.assert_array_equal(restored.tensors[name], values["one.weight!"])
+    # where shapes tell how it lies, nothing is turned
+    known = [one.model_copy(update={"turnable": False}) for one in own]
+    assert settled(way, "a", {"a": own, "b": known})["b"] == Arrangement({})
+
+
 @pytest.mark.parametrize(
     "way",
     [
