@@ -79,3 +79,15 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
         hint=f"Everything up to there is right: l{hint}." if steps.complete else f"L{hint}.",
         evidence=f"No known mistake explains all. Step by step: {steps.sentence}.",
     )
+
+
+def drawn(evidence: Evidence) -> Diagnosis:
+    """Say that two calls differ, which no step or known bug explains."""
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=(),
+        step="",
+        hint="Look for a dropout that acts though nobody trains, or for numbers drawn at random.",
+        evidence="Two calls with the same input give different outputs: something is drawn at "
+        "random.",
+    )

@@ -12,10 +12,10 @@ from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
-from grader.compare.outcomes import note_uncompared
+from grader.compare.retry import same_outputs
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
-from grader.compare.wording import first_wrong_call, located
+from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
@@ -23,6 +23,7 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, Shared
 from grader.grading.arrangements import shown_guesses
 from grader.grading.discretion import without_words
+from grader.grading.notes import notes_of
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
@@ -109,7 +110,7 @@ def run_exercise(
 def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
     checks = [c for t in exercise.targets for c in check_target(evidence[t.name])]
     result = without_words(_sum_up(exercise, source, checks))
-    noted = any(_notes_of(one) for one in evidence.values())
+    noted = any(notes_of(one, wrong=False) for one in evidence.values())
     return Run(result, silent=noted or any(c.status is not Status.PASSED for c in checks))
 
 
@@ -170,8 +171,7 @@ def _judge(
     found = known.diagnosis
     results = _told_by_name(evidence, tell(evidence, known.deviations, results), found)
     checks = point_to_hint(results) if known.names else results
-    rows = _note_rows(evidence) if _is_wrong(results) else []
-    return _Judged(evidence, checks, found, _notes_of(evidence) + rows)
+    return _Judged(evidence, checks, found, notes_of(evidence, wrong=_is_wrong(results)))
 
 
 def _is_wrong(results: Sequence[CheckResult]) -> bool:
@@ -216,33 +216,6 @@ def _told_by_name(
         if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name
         else r
         for r in results
-    ]
-
-
-def _notes_of(evidence: Evidence) -> list[str]:
-    return [*note_uncompared(evidence), *_note_guesses(evidence)]
-
-
-def _note_guesses(evidence: Evidence) -> list[str]:
-    """Say which layer was taken for which part, where several are alike and no name tells."""
-    call = evidence.first_call
-    guesses = shown_guesses(call, evidence.answers[call.id].info.bound)
-    if not guesses:
-        return []
-    listed = ", ".join(f"`{clean(own, 60)}` as `{part}`" for own, part in guesses.items())
-    what = "no name tells which is which; taken is the order that fits best"
-    return [f"`{call.target}`: {what}: {listed}"]
-
-
-def _note_rows(evidence: Evidence) -> list[str]:
-    """Say which rows of a fused layer were taken for which part: what is named rests on that."""
-    call = evidence.first_call
-    bound = evidence.answers[call.id].info.bound
-    fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and "weight" in one.name}
-    return [
-        f"`{call.target}`: the rows of `{clean(name, 60)}` are taken as "
-        + ", then ".join(f"`{clean(role.rpartition('.')[0] or role, 60)}`" for role in roles)
-        for name, roles in fused.items()
     ]
 
 
@@ -303,7 +276,15 @@ def _locate(
     located = _first_wrong(evidence, results, rounds)
     if located and located.bugs:
         return located
-    return known_structure(evidence, aside) or located
+    return known_structure(evidence, aside) or _drawn(evidence, rounds) or located
+
+
+def _drawn(evidence: Evidence, rounds: Rounds) -> Diagnosis | None:
+    """Say that a wrong output is drawn at random, if a second call makes another one."""
+    call = first_wrong_call(evidence)
+    if call is None or same_outputs(evidence.answers[call.id], rounds.draw_again(call)):
+        return None
+    return drawn(evidence)
 
 
 def _first_wrong(

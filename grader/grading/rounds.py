@@ -97,6 +97,10 @@ class Rounds:
         recording = [replace(call, action=Action.RECORD, watch=False) for call in calls]
         return self._run_in(calls[0].earlier, recording)
 
+    def draw_again(self, call: Call) -> Answer:
+        """Make a call once more with other random numbers."""
+        return self._run_in(call.earlier, [replace(call, seed=1, watch=False)])[call.id]
+
     def arrange_by_steps(self, call: Call, names: Sequence[str]) -> Mapping[str, Answer] | None:
         """Take a target's layers as most of the reference's steps come up in `call`.
 

@@ -47,7 +47,8 @@ class Runner:
         """Make one call; lets every exception of the submission through."""
         torch.set_default_dtype(self.dtype)
         torch.set_grad_enabled(True)
-        torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator
+        # torch.manual_seed asks every accelerator
+        torch.default_generator.manual_seed(SEED + call.seed)
         claim = CallClaim(self.answer_bytes)
         if call.watch and self._bench.forbidden:
             with Watch(self._bench.forbidden) as watch, noting_threads(watch.seen):

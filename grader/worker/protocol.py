@@ -154,6 +154,7 @@ class WorkerCall:
     again: Sequence[Argument] = ()  # the second inputs of a reuse
     strided: bool = False  # the inputs are views that are not contiguous
     watch: bool = False  # for forbidden names
+    seed: int = 0  # of what is drawn at random; the same gives the same
     repeats: int = 1  # of the inputs of a training call, each under a mask of its own
     training: Training | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's

@@ -311,7 +311,7 @@ def test_a_hint_on_something_else_is_a_fault(reported: Callable[..., Any]) -> No
 @pytest.mark.long
 def test_compose_judges_a_few_of_every_exercise(run_grade: RunGrade) -> None:
     status, out, err = run_grade("audit", "--compose", "35", "--json", "--course", str(ROOT))
-    assert err == ""
+    assert all(line.startswith("building answer keys: ") for line in err.splitlines())
     judged = json.loads(out)
     assert judged["count"] == 35
     assert status == (1 if judged["problems"] else 0)

@@ -16,6 +16,7 @@ NAMES = sorted(path.name for path in CODE.iterdir())
 SAID = {
     "a-layer-too-few": "layer",
     "biases-and-no-transpose": "the heads are merged without a transpose",
+    "dropout-always": "Two calls with the same input give different outputs",
     "dropout-on-the-hidden-layer": "dropout falls on the hidden layer.*KeyError in place of",
     "dropout-on-weights": "Right values.*dropout acts although none was asked for",
     "falls-through": "norm_first",
