@@ -21,7 +21,8 @@ from grader.batch import adjustments
 from grader.cli.main import cli
 from grader.course import bugs, cases, limits, models
 from grader.course.kinds import find_kinds
-from grader.course.models import Property, literals_of
+from grader.course.models import Property
+from grader.course.record import literals_of
 
 PAGES = Path(__file__).resolve().parent
 _MADE = re.compile(r"<!-- made: (?P<what>[^>]+?) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)

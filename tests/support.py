@@ -18,6 +18,11 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 SUBMISSIONS = TESTS / "submissions"
 GOLDEN = TESTS / "golden"
+# ids of the course's exercises, in its order
+EXERCISES = sorted(
+    (path.name.partition("_")[0] for path in (ROOT / "exercises").glob("exercise*.py")),
+    key=lambda name: int(name.removeprefix("exercise")),
+)
 NO_TOOL = "no tool: "  # so begins why a test is skipped for want of what can be installed
 
 # of a submission that writes into the pipe which its answers go through

@@ -219,7 +219,7 @@ class _Bench:
         reference = Reference(self.exercise, source, self.folder, dtype)
         tensors = self.key.plan.tensors
         runner = reference.runner(tensors, shared=self.recipes, audits=False)
-        runner.announce(calls, self.exercise.forbids)
+        runner.announce(calls, self.exercise.forbidden_for(*self.exercise.targets))
         return {call.id: make_answer(runner, call) for call in calls}
 
     def _evidence(

@@ -6,7 +6,7 @@ of the values on fixed random directions: equal for equal values, and of no use 
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -25,6 +25,7 @@ _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take m
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
 _SAMPLED = Action.TRAIN  # whose values are statistics
 _STATUSES = list(AnswerStatus)
+_LOOSE = ("tensor", "parameter", "module")  # as a child calls them
 _NEVER = np.full(1 + _DIRECTIONS, np.nan)  # of a step that was not made
 
 
@@ -71,13 +72,18 @@ def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
         Code.ERROR: error,
         Code.CHANGED: _changed(call, answer, inputs),
         Code.REGISTERED: -1 if info.registered is None else info.registered,
-        Code.LOOSE: 0 if unfit else len({one.what for one in info.loose}),
+        Code.LOOSE: 0 if unfit else _kinds({one.what for one in info.loose}),
         # a special case may leave a layer without a gradient, but not what it is fused with
         Code.UNTRAINED: len(info.untrained) if is_main(call.case) else 0,
         Code.FORBIDDEN: int(bool(info.forbidden or info.modules)),
         Code.TEXT: text,
     }
     return [codes[code] for code in Code]
+
+
+def _kinds(found: Collection[str]) -> int:
+    """Which kinds of things are not registered, as one number."""
+    return sum(1 << place for place, kind in enumerate(_LOOSE) if kind in found)
 
 
 def _form(answer: Answer) -> list[object]:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from grader.course.models import Course, Exercise, Property, Target, literals_of
-from grader.course.record import Record
+from grader.course.models import Course, Exercise, Property, Target
+from grader.course.record import Record, literals_of
 
 PACKAGE = "grader.properties"  # found by name: it builds on this package
 _BY_KIND = Field(discriminator="kind")

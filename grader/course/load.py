@@ -11,7 +11,8 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.course.kinds import course_model
-from grader.course.models import Course, literals_of
+from grader.course.models import Course
+from grader.course.record import literals_of
 from grader.errors import CourseError, UsageError
 
 COURSE_FILE = "course.yml"

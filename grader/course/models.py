@@ -8,14 +8,9 @@ test code to an exercise. The kinds of property are declared in `grader.properti
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from grader.course.cases import Case, misfit_of
 from grader.course.expressions import (
@@ -101,11 +96,6 @@ class Property(Record):
         return ""
 
 
-def literals_of(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return the words that a model's `kind` may be, () where it is a base of others."""
-    return get_args(model.model_fields["kind"].annotation)
-
-
 class Target(Record):
     """One function or class that is graded by itself."""
 
@@ -151,6 +141,9 @@ class Target(Record):
     )
     aliases: dict[str, list[str]] = Field(
         default={}, description="other names that learners give a parameter's layer"
+    )
+    forbids: list[str] = Field(
+        default=[], description="qualified names that it must not use, beside the exercise's"
     )
 
     @cached_property
@@ -281,6 +274,10 @@ class Exercise(Record):
     def builds_on_earlier(self) -> bool:
         """Whether the submission's own files of earlier exercises are used."""
         return any(target.earlier is Earlier.OWN for target in self.targets)
+
+    def forbidden_for(self, *targets: Target) -> list[str]:
+        """Return the names that some of the targets must not use."""
+        return [*self.forbids, *(name for target in targets for name in target.forbids)]
 
     def target(self, name: str) -> Target:
         """Return the target of that name; raises KeyError."""

@@ -1,6 +1,6 @@
 """What the models of course.yml are made of: a frozen record, and values that are read as text."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -26,6 +26,11 @@ class Record(BaseModel):
     """A frozen part of course.yml; a key that it does not know is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def literals_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the words that a model's `kind` may be, () where it is a base of others."""
+    return get_args(model.model_fields["kind"].annotation)
 
 
 def _checked_argument(value: object) -> object:

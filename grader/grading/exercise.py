@@ -127,7 +127,7 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str
             answers,
             rounds.answers32,
             rounds.firsts[target.earlier].greeting,
-            find_forbidden(source, exercise.forbids, [target.name]),
+            find_forbidden(source, exercise.forbidden_for(target), [target.name]),
         )
         for target in exercise.targets
     }
@@ -343,7 +343,7 @@ def job_of(
         source.notebook,
         own if kind is Earlier.OWN else earlier,
         own,
-        exercise.forbids,
+        exercise.forbidden_for(*exercise.targets),
     )
 
 

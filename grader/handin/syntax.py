@@ -139,17 +139,34 @@ def names_used(texts: Sequence[str], name: str) -> frozenset[str]:
 def _definitions(text: str) -> Sequence[tuple[Sequence[str], set[str]]]:
     """Return the names that each definition at the top of a text makes, and those it mentions."""
     tree, found = parse(text), []
+    torchs = set() if tree is None else _of_torch(tree)
     for node in tree.body if tree is not None else []:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(([node.name], _mentioned(node)))
+            found.append(([node.name], _mentioned(node, torchs)))
         elif isinstance(node, ast.Assign):
             made = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            found.append((made, _mentioned(node.value)))
+            found.append((made, _mentioned(node.value, torchs)))
     return found
 
 
-def _mentioned(node: ast.AST) -> set[str]:
-    """The names and attributes that stand in a piece of code."""
+def _mentioned(node: ast.AST, aside: set[str]) -> set[str]:
+    """The names that stand in a piece of code, and the attributes of all but those set aside."""
     inner = list(ast.walk(node))
     names = {n.id for n in inner if isinstance(n, ast.Name)}
-    return names | {n.attr for n in inner if isinstance(n, ast.Attribute)}
+    return names | {
+        n.attr
+        for n in inner
+        if isinstance(n, ast.Attribute)
+        and not (isinstance(n.value, ast.Name) and n.value.id in aside)
+    }
+
+
+def _of_torch(tree: ast.Module) -> set[str]:
+    """The names of torch's modules in a file: `nn.LayerNorm` is no LayerNorm of its own."""
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return {
+        alias.asname or alias.name.partition(".")[0]
+        for node in imports
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).partition(".")[0] == "torch"
+    }

@@ -83,7 +83,7 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
         refuse_unknown_rules(folder, exercise, rules)
         plan = build_plan(folder.course, exercise, split, secret, reference.describe, rules)
         runner = reference.runner(plan.tensors)
-        runner.announce(plan.calls, exercise.forbids)
+        runner.announce(plan.calls, exercise.forbidden_for(*exercise.targets))
         answers = {}
         begun = set()
         for call in plan.calls:

@@ -196,7 +196,7 @@ class MutantRunner:
                 answers,
                 answers32,
                 None,
-                find_forbidden(source, self.exercise.forbids, [target.name]),
+                find_forbidden(source, self.exercise.forbidden_for(target), [target.name]),
             )
             results[target.name] = check_target(evidence, bugs=bugs)
             evidences[target.name] = evidence
@@ -237,7 +237,7 @@ class MutantRunner:
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)
         runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=audits)
         calls = list(calls)
-        runner.announce(calls, self.exercise.forbids)
+        runner.announce(calls, self.exercise.forbidden_for(*self.exercise.targets))
         answers = {}
         for call in calls:
             # training to the end is slow, and only the target's own bugs are judged by it

@@ -23,7 +23,7 @@ _DTYPE_KINDS = {"float": "f", "int": "iu", "bool": "b", NUMBER: "f"}  # in numpy
 
 def refuse_unknown_names(folder: CourseFolder, exercise: Exercise) -> None:
     """Raise CourseError where a forbidden name does not exist: nothing would ever find it."""
-    for name in exercise.forbids:
+    for name in exercise.forbidden_for(*exercise.targets):
         if resolve(name) is None:
             near = _nearest(name)
             raise CourseError(

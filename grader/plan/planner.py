@@ -166,14 +166,16 @@ class TargetPlanner:
         *,
         part: str = "",
         earlier: Earlier | None = None,
+        filled: bool = True,
         **more: Any,
     ) -> Call:
         """Return a call on a drawn case; `what` and `part` are those of its id.
 
-        `earlier` takes the place of the target's own; `more` are further fields of Call.
+        `earlier` takes the place of the target's own; `more` are further fields of Call. A module
+        that is not `filled` keeps the parameters that it was made with.
         """
         construct = self._construct(drawn, case)
-        filled = self.target.kind is TargetKind.MODULE or earlier is not None
+        filled = filled and (self.target.kind is TargetKind.MODULE or earlier is not None)
         roles = () if more.get("refused") or not filled else self._roles(drawn, case, construct)
         return Call(
             id=str(CallId(self.target.name, what, part)),

@@ -12,7 +12,7 @@ from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import EARLIER, Kind, StandIns, asked_of, needs_factory, needs_tensor
 from grader.worker.names import Group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 
 # faults that have nothing to do with the case
 _ALWAYS = (*NOT_THERE, Fault.TIMEOUT, Fault.CRASHED)
@@ -26,6 +26,9 @@ class Agrees(Kind):
     kind: Literal["agrees"]
     case: Case = Field(description="on which the values are compared")
     strided: bool = Field(default=False, description="the inputs are views, not contiguous")
+    as_made: bool = Field(
+        default=False, description="the module's parameters stay as its constructor made them"
+    )
     earlier: StandIns = EARLIER
 
     @property
@@ -35,6 +38,8 @@ class Agrees(Kind):
 
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """Strided inputs are tensors; only a factory is made of earlier exercises."""
+        if self.as_made and target.kind is not TargetKind.MODULE:
+            return "`as_made` is for modules"
         return (self.strided and needs_tensor(target)) or needs_factory(self.earlier, target)
 
     def plan(self, planner: TargetPlanner) -> None:
@@ -48,6 +53,7 @@ class Agrees(Kind):
                     Action.FORWARD,
                     part=drawn.id,
                     earlier=asked_of(self.earlier),
+                    filled=not self.as_made,
                     strided=self.strided,
                 )
             )

@@ -10,7 +10,7 @@ from grader.worker.protocol import THREAD
 
 
 class Allowed(Kind):
-    """None of the exercise's forbidden names is used; advice, for it can be evaded."""
+    """None of the forbidden names is used; advice, for it can be evaded."""
 
     claim: ClassVar[bool] = True
     for_a_person: ClassVar[bool] = True
@@ -18,17 +18,18 @@ class Allowed(Kind):
     kind: Literal["allowed"]
 
     def misfit(self, exercise: Exercise, target: Target) -> str:
-        """The exercise has to forbid something."""
-        return "" if exercise.forbids else "the exercise forbids nothing"
+        """The exercise, or the target, has to forbid something."""
+        return "" if exercise.forbidden_for(target) else "nothing is forbidden"
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         called = evidence.answers[evidence.first_call.id].info
         seen = [*called.forbidden, *called.modules]
         own = evidence.forbidden
+        forbidden = evidence.exercise.forbidden_for(evidence.target)
         if own:
             where, name = f"{own[0].label}, line {own[0].line}", own[0].name
-        elif named := [name for name in seen if name in evidence.exercise.forbids]:
+        elif named := [name for name in seen if name in forbidden]:
             where, name = "it is called when the code runs", named[0]
         elif THREAD in seen:
             return Judgement(

@@ -58,9 +58,10 @@ class MaskedSublayer(_Given):
 class CrossingSublayer(_Given):
     """Blends in the mean over another sequence (b, s, k), of which a mask (b, s) shows a part."""
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
         """Return a tensor of x's shape (b, t, k); no mask shows everything."""
         self._check(x, memory)
+        mask = memory_mask
         seen = memory.new_ones(memory.shape[:2], dtype=torch.bool) if mask is None else mask
         return self._joined(x, (_share(seen, x)[:, None] @ memory).expand_as(x))
 

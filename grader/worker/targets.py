@@ -150,10 +150,11 @@ class Targets:
             try:
                 recipes[alike] = bind(items, roles, memory, in_use=in_use)
             except Unbound as unbound:
-                unbound.info.loose = named(loose_things(made.module))
                 recipes[alike] = unbound.with_traceback(None)
         recipe = recipes[alike]
         if isinstance(recipe, Unbound):
+            # others of these names and shapes may hide something else
+            recipe.info.loose = named(loose_things(made.module))
             raise recipe
         return recipe
 

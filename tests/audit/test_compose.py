@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support import ROOT, RunGrade
+from support import EXERCISES, ROOT, RunGrade
 
 from grader.audit.compose.bench import Stand, ToShrink, draw_compositions, open_stand
 from grader.audit.compose.material import Composition, Material, Plant
@@ -17,7 +17,6 @@ from grader.key.cache import Keys
 from grader.key.reference import reference_imports
 from grader.records.results import Diagnosis, State, Status
 
-EXERCISES = [f"exercise{number}" for number in range(1, 9)]
 CLOSE = 1e-9
 OpenStand = Callable[[str], Stand]
 

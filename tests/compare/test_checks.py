@@ -96,6 +96,9 @@ _ADD6 = "        output = x + encoding  # (b, t, k)\n"
 _LEARNED = "        output = x + position_vectors  # (b, t, k)\n"
 _POOL = "        pooled = encoded.mean(dim=1)  # (b, k)\n"
 _LOG = "        log_probabilities = torch.log_softmax(logits, dim=1)  # (b, c)\n"
+_SCALED = "        output = self.weight * normed + self.bias\n"
+_BY_TORCH = "        output = torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)\n"
+_DECODED = "        output = cross_attention_sum + self.dropout(transformed)\n"
 _BUILD = "    return TransformerClassifier(encoder, vocab_size, embed_dim, max_len, num_classes)\n"
 
 WRONG = {
@@ -754,6 +757,110 @@ WRONG = {
         (("        if embed_dim % num_heads != 0:\n", "        if False:\n"),),
         {"MaskedMultiHeadAttention/property/indivisible": "should raise ValueError"},
     ),
+    # ---- exercise 9
+    "norm by the batch": Wrong(
+        9,
+        (("        normed = centred / torch.sqrt(variance + self.eps)  # (b, t, k)\n",
+          "        normed = centred / torch.sqrt(variance.mean(0) + self.eps)\n"),),
+        {"LayerNorm/property/batch-independent": "each item along b"},
+    ),
+    "norm by the sequence": Wrong(
+        9,
+        (("        normed = centred / torch.sqrt(variance + self.eps)  # (b, t, k)\n",
+          "        normed = centred / torch.sqrt(variance.mean() + self.eps)\n"),),
+        {"LayerNorm/property/position-wise": "each item along t"},
+    ),
+    "norm without training": Wrong(
+        9,
+        (("        self.bias = nn.Parameter(torch.zeros(embed_dim))\n",
+          "        self.bias = nn.Parameter(torch.zeros(embed_dim), requires_grad=False)\n"),),
+        {"LayerNorm/property/trained": "no gradient reaches the parameter"},
+    ),
+    "norm of one size": Wrong(
+        9,
+        ((_SCALED, "        self.seen = getattr(self, 'seen', x.shape)\n" + _SCALED
+                   + "        output = output.reshape(self.seen)\n"),),
+        {"LayerNorm/property/reusable": "a second input of another shape fails"},
+    ),
+    "norm that begins as zeros": Wrong(
+        9,
+        (("        self.weight = nn.Parameter(torch.ones(embed_dim))\n",
+          "        self.weight = nn.Parameter(torch.zeros(embed_dim))\n"),),
+        {"LayerNorm/property/as-made": "with the weight and bias that it begins with: the output"},
+    ),
+    "memories mixed": Wrong(
+        9,
+        (("        keys = self.to_keys(memory)  # (b, s, k)\n",
+          "        keys = self.to_keys(memory.roll(1, 0))\n"),),
+        {"CrossAttention/property/batch-independent": "each item along b"},
+    ),
+    "queries mixed": Wrong(
+        9,
+        ((_UNIFY, _UNIFY + "        output = output - output.mean(1, keepdim=True)\n"),),
+        {"CrossAttention/property/query-independent": "each item along t"},
+    ),
+    "hidden memory that weighs": Wrong(
+        9,
+        (("        if memory_mask is None:\n", "        if True:\n"),),
+        {"CrossAttention/property/hidden-memory": "what stands in padded places"},
+    ),
+    "keys of the memory detached": Wrong(
+        9,
+        (("        keys = self.to_keys(memory)  # (b, s, k)\n",
+          "        keys = self.to_keys(memory).detach()\n"),),
+        {"CrossAttention/property/trained": "no gradient reaches the parameter"},
+    ),
+    "memory of one size": Wrong(
+        9,
+        ((_UNIFY, _UNIFY + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                           "        output = output.reshape(self.seen)\n"),),
+        {"CrossAttention/property/reusable": "a second input of another shape fails"},
+    ),
+    "indivisible accepted by crossing heads": Wrong(
+        9,
+        (("        if embed_dim % num_heads != 0:\n", "        if False:\n"),),
+        {"CrossAttention/property/indivisible": "should raise ValueError"},
+    ),
+    "decoder that looks ahead": Wrong(
+        9,
+        (("self.self_attention(self_attention_input, mask)",
+          "self.self_attention(self_attention_input)"),),
+        {"DecoderLayer/property/causal": "what comes later along t"},
+    ),
+    "decoder that mixes samples": Wrong(
+        9,
+        ((_DECODED, _DECODED + "        output = output - output.mean(0)\n"),),
+        {"DecoderLayer/property/batch-independent": "each item along b"},
+    ),
+    "decoder that sees padding": Wrong(
+        9,
+        (("self.cross_attention(cross_attention_input, memory, memory_mask)",
+          "self.cross_attention(cross_attention_input, memory)"),),
+        {"DecoderLayer/property/hidden-memory": "what stands in padded places"},
+    ),
+    "decoder's norm without training": Wrong(
+        9,
+        (("        self.norm3 = LayerNorm(embed_dim)\n",
+          "        self.norm3 = LayerNorm(embed_dim).requires_grad_(False)\n"),),
+        {"DecoderLayer/property/trained": "no gradient reaches the parameter"},
+    ),
+    "decoder of one size": Wrong(
+        9,
+        ((_DECODED, _DECODED + "        self.seen = getattr(self, 'seen', x.shape)\n"
+                               "        output = output.reshape(self.seen)\n"),),
+        {"DecoderLayer/property/reusable": "a second input of another shape fails"},
+    ),
+    "decoder's dropout in evaluation": Wrong(
+        9,
+        (("self.dropout(transformed)", "nn.functional.dropout(transformed, self.dropout.p)"),),
+        {"DecoderLayer/property/dropout-off-in-eval": "in evaluation mode with dropout 0.9"},
+    ),
+    "decoder's dropout on the sum": Wrong(
+        9,
+        (("cross_attention_sum + self.dropout(transformed)",
+          "self.dropout(cross_attention_sum + transformed)"),),
+        {"DecoderLayer/property/dropout-in-training": "training mode"},
+    ),
 }  # fmt: skip
 
 
@@ -801,3 +908,13 @@ def test_target_that_waits_for_another_is_skipped_with_the_reason(graded: Any) -
     assert check.status is Status.SKIPPED
     assert check.message.startswith("`scaled_dot_product_attention` needs `attention_weights`")
     assert check.message.endswith("not written yet")
+
+
+def test_a_name_may_be_forbidden_for_one_target_alone(graded: Any) -> None:
+    """Torch's own norm is forbidden where it is the exercise, and is as good as any elsewhere."""
+    norm = "        self.norm1 = LayerNorm(embed_dim)\n"
+    text = edited(solution("exercise9"), (norm, norm.replace("LayerNorm", "nn.LayerNorm")))
+    assert {c.status for c in graded("exercise9", text).checks} == {Status.PASSED}
+    text = edited(solution("exercise9"), (_SCALED, _BY_TORCH))
+    failed = [str(c.id) for c in graded("exercise9", text).checks if c.failed]
+    assert failed == ["exercise9/LayerNorm/property/allowed"]

@@ -1,7 +1,7 @@
 """Plain code leaves nothing behind in its process; all else is not plain."""
 
 import pytest
-from support import TESTS, solution
+from support import EXERCISES, TESTS, solution
 
 from grader.course.load import CourseFolder
 from grader.handin.plain import is_plain
@@ -88,11 +88,11 @@ def test_what_could_reach_the_next_exercise_is_not_plain(text: str) -> None:
     assert not is_plain([("a.py", HEAD), ("b.py", text)], SERVED)
 
 
-@pytest.mark.parametrize("exercise", range(1, 9))
-def test_stubs_and_solutions_are_plain(exercise: int, folder: CourseFolder) -> None:
-    (stub,) = (folder.root / "exercises").glob(f"exercise{exercise}_*.py")
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_stubs_and_solutions_are_plain(exercise: str, folder: CourseFolder) -> None:
+    (stub,) = (folder.root / "exercises").glob(f"{exercise}_*.py")
     stems = {e.stem for e in folder.course.exercises}
-    for text in (stub.read_text(encoding="utf-8"), solution(f"exercise{exercise}")):
+    for text in (stub.read_text(encoding="utf-8"), solution(exercise)):
         assert is_plain([("a.py", text)], stems)
 
 

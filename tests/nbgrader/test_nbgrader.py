@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import determine_grade
-from support import ROOT, SUBMISSIONS
+from support import EXERCISES, ROOT, SUBMISSIONS
 
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
@@ -38,8 +38,6 @@ from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind,
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # nbgrader's own
 
-IDS = [f"exercise{n}" for n in range(1, 9)]
-
 
 def source_of(folder: CourseFolder, exercise_id: str) -> str:
     exercise = folder.course.exercise(exercise_id)
@@ -53,14 +51,14 @@ def result(score: float, *, message: str = "it is wrong", points: float = 4.0) -
     return ExerciseResult("exercise1", "One", status, score, points, (check,), (diagnosis,))
 
 
-@pytest.mark.parametrize("exercise_id", IDS)
+@pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_source_notebook_is_valid_for_nbgrader(folder: CourseFolder, exercise_id: str) -> None:
     notebook = nbformat.reads(source_of(folder, exercise_id), as_version=4)
     nbformat.validate(notebook)
     MetadataValidator().validate_nb(notebook)
 
 
-@pytest.mark.parametrize("exercise_id", IDS)
+@pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_source_notebook_is_worth_what_the_exercise_is(
     folder: CourseFolder, exercise_id: str
 ) -> None:
@@ -69,7 +67,7 @@ def test_source_notebook_is_worth_what_the_exercise_is(
     assert points == pytest.approx(folder.course.exercise(exercise_id).points)
 
 
-@pytest.mark.parametrize("exercise_id", IDS)
+@pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_test_cells_hold_one_call_and_nothing_else(folder: CourseFolder, exercise_id: str) -> None:
     cells = json.loads(source_of(folder, exercise_id))["cells"]
     tests = ["".join(cell["source"]) for cell in cells if made.mark(cell, "grade")]

@@ -16,9 +16,12 @@ MEANINGLESS = {
     "reusable in a fixed dim": ("kind: reusable, dims: [m]", "the dim 'm' is no range"),
     "reusable in a dim of outputs": ("kind: reusable, dims: [c]", "no input reads the dim 'c'"),
     "rows along no axis": ("kind: rows-sum-to-one, axis: 2", "`output` has no axis 2"),
-    "names of which none is forbidden": ("kind: allowed", "the exercise forbids nothing"),
+    "names of which none is forbidden": ("kind: allowed", "nothing is forbidden"),
     "parameters of a function": ("kind: registered", "a function has no parameters"),
     "training of a function": ("kind: trained", "a function has no parameters"),
+    "a function as it is made": (
+        "kind: agrees, as_made: true, case: {name: made}", "`as_made` is for modules",
+    ),
     "parts of no factory": (
         "kind: agrees, earlier: stand-ins, case: {name: parts}", "`earlier` is for factories",
     ),

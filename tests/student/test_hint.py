@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 import pytest
-from support import SUBMISSIONS, solution
+from support import EXERCISES, SUBMISSIONS, solution
 
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
@@ -55,9 +55,9 @@ def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Eng
     assert advice.hints[-1].endswith("grade explain shows both.")
 
 
-@pytest.mark.parametrize("number", range(1, 9))
-def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, number: int) -> None:
-    exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
+@pytest.mark.parametrize("exercise_id", EXERCISES)
+def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, exercise_id: str) -> None:
+    exercise = shipped_engine.folder.course.exercise(exercise_id)
     key = shipped_engine.keys.keys[exercise.id]
     for check in list_checks(shipped_engine.folder.course, exercise, key):
         failed = replace(check, status=Status.FAILED)
@@ -68,9 +68,9 @@ def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, number: in
         assert "hint 1 of 0" not in render_hint(advice, exercise.id, 1)
 
 
-@pytest.mark.parametrize("number", range(1, 9))
-def test_there_are_hints_for_every_bug(shipped_engine: Engine, number: int) -> None:
-    exercise = shipped_engine.folder.course.exercise(f"exercise{number}")
+@pytest.mark.parametrize("exercise_id", EXERCISES)
+def test_there_are_hints_for_every_bug(shipped_engine: Engine, exercise_id: str) -> None:
+    exercise = shipped_engine.folder.course.exercise(exercise_id)
     key = shipped_engine.keys.keys[exercise.id]
     for check in list_checks(shipped_engine.folder.course, exercise, key):
         for bug in key.book.bugs if check.kind is Kind.SHAPE else ():

@@ -146,3 +146,16 @@ def test_a_picture_shows_where_two_tensors_differ() -> None:
     assert panel.actual is not None
     assert panel.actual[3, 2] == 1.0
     assert make_panel("output", expected, expected).slice == "[0, 0, :, :]"
+
+
+def test_torchs_norm_is_not_taken_for_the_files_own(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        ("variance = centred.square().mean(dim=-1, ", "variance = x.var(dim=-1, "),
+        *((f"norm{i} = LayerNorm(", f"norm{i} = nn.LayerNorm(") for i in (1, 2, 3)),
+        ("output = cross_attention_sum +", "output = 1.1 * cross_attention_sum +"),
+    )
+    result = grade_text({"exercise9": text})
+    steps = [c.next_step for c in result.checks if c.target == "DecoderLayer" and c.failed]
+    assert steps
+    assert not any("uses `LayerNorm`" in step for step in steps)

@@ -9,7 +9,16 @@ from torch import nn
 
 from grader.worker.binding import Unbound, bind, names_role, own_items
 from grader.worker.parts import Uses
-from grader.worker.protocol import Role, RoleKind, ShapeClaim, Told
+from grader.worker.protocol import (
+    Action,
+    Role,
+    RoleKind,
+    ShapeClaim,
+    TargetKind,
+    Told,
+    WorkerCall,
+)
+from grader.worker.targets import Recipes, Targets
 
 OUT, IN = 6, 4
 ROLES = [
@@ -264,3 +273,20 @@ def test_binding_the_order_of_use_beats_names_and_registration_in_what_is_assemb
     bonds = bind(uses.ordered(own_items(module, [])), ROLES, {}, in_use=True)
     assert [bond.item.name for bond in bonds] == ["other.weight", "values.weight", "queries.weight"]
     assert {bond.told for bond in bonds} == {Told.USE}
+
+
+def test_what_a_module_hides_is_told_of_each_of_the_same_names_and_shapes() -> None:
+    call = WorkerCall("1", "Hiding", TargetKind.MODULE, Action.FORWARD, (), {}, (), (), ROLES)
+    shared: Recipes = {}
+    told = []
+    for hidden in ([linear()], torch.ones(2)):
+
+        class Hiding(nn.Module):
+            def __init__(self, kept: Any = hidden) -> None:
+                super().__init__()
+                self.kept = kept
+
+        with pytest.raises(Unbound) as caught:
+            Targets({"Hiding": Hiding}, {}, shared=shared).get_ready(call)
+        told += [one.what for one in caught.value.info.loose]
+    assert told == ["module", "tensor"]

@@ -39,6 +39,7 @@ def test_crossing_sees_what_the_mask_shows() -> None:
     assert moved(given(X, MEMORY, mask), given(X, other, mask)) == [False] * 4
     assert moved(given(X, MEMORY), given(X, other)) == [True] * 4
     assert given(X, MEMORY, ~mask & mask).isfinite().all()
+    assert given(x=X, memory=MEMORY, memory_mask=mask).equal(given(X, MEMORY, mask))
 
 
 @pytest.mark.parametrize("name", ["masked", "crossing"])

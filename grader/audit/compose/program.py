@@ -133,8 +133,11 @@ class _Loader:
                     own.zero_() if share is None else own.copy_(share)
 
     def _value(self, role: str, kind: str) -> Tensor | None:
-        """Find a role's values by the end of its name: it may stand in a part of the reference."""
-        end = f"{role}.{kind}"
+        """Find a role's values by the end of its name: it may stand in a part of the reference.
+
+        The module itself plays the role "".
+        """
+        end = f"{role}.{kind}".removeprefix(".")
         found = [v for name, v in self.given.items() if name == end or name.endswith(f".{end}")]
         return next(iter(found), None)
 
