@@ -227,8 +227,9 @@ class MutantRunner:
         for call in calls if names else []:
             steps: dict[str, torch.Tensor] = {}
             with recorded_steps(str(self.folder.solutions), names, steps):
-                make_answer(runner, call)
-            made.append(arrays_of(steps))
+                error = make_answer(runner, call).error
+            unmade = error is not None and any(f.name == "__init__" for f in error.frames)
+            made.append({} if unmade else arrays_of(steps))
         return sign_steps(names, made)
 
     def _run(

@@ -224,7 +224,7 @@ class _Judge:
         marks = dict(_STEP.findall(self.said))
         if false := self.truth.wrong_among([n for n, mark in marks.items() if mark == "✓"]):
             yield self._fault("check: a step is ✓ that is wrong", f"{false[0]}: {self.said}")
-        if self.trace is None:
+        if self.trace is None or self.share == 1.0:  # rows that nothing names may lie in any order
             return
         marked = {State.RIGHT: "✓", State.WRONG: "✗"}
         shown = {s.name: marked[s.state] for s in self.trace.steps if s.state in marked}
