@@ -121,7 +121,8 @@ class _Look:
 
     def by_checks(self) -> Diagnosis | None:
         """The bugs that no value shows, each told by what it alone changes."""
-        if not self._values_right():
+        gradients = (r.kind is Kind.GRADIENT for r in (self.judged[i] for i in self._failing))
+        if not self._values_right() or any(gradients):  # what is cut off fails other checks, too
             return None
         named = self._silent(self._failing)
         found = {tuple(alike): 0.0 for alike in named} if len(named) == 1 else {}
@@ -232,8 +233,7 @@ class _Look:
             and prop.claim
         ]
         ended = [row for row in self.kept if self._gave_numbers(row)]
-        left = ~self.seen.codes[ended, Code.CHANGED]
-        contradicted = (self.own.codes[:, ended, Code.CHANGED] & left).any(axis=1)
+        contradicted = self.own.changing(self.seen, ended)
         contradicted |= self.own.failing[:, cleared].any(axis=1)
         return self.own.only(np.asarray(~contradicted))
 

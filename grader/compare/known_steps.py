@@ -10,9 +10,9 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED, count_behaviours
 from grader.compare.evidence import Evidence
-from grader.compare.signature import sign_step, sign_steps, step_calls
+from grader.compare.signature import sign, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
-from grader.records.answers import Answer
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
@@ -62,9 +62,17 @@ class _Look:
     names: list[str] = field(init=False)
     plain: list[int] = field(init=False)  # calls without an option
     expected: Array = field(init=False)
+    changing: Array = field(init=False)  # the suspects that change an input that is left alone
 
     def __post_init__(self) -> None:
-        key = self.evidence.key
+        key, evidence = self.evidence.key, self.evidence
+        seen = sign(evidence.calls, evidence.answers, key.plan.tensors, [])
+        ended = [
+            row
+            for row, call in enumerate(evidence.calls)
+            if evidence.answers[call.id].status is AnswerStatus.OK
+        ]
+        self.changing = self.suspects.changing(seen, ended)
         self.names = self.evidence.target.step_names
         self.plain = [i for i, c in enumerate(self.calls) if self.evidence.case(c).group == PLAIN]
         self.expected = sign_steps(self.names, [key.steps(call.id) for call in self.calls])
@@ -107,7 +115,8 @@ class _Look:
             apart = not _same(signed[plain, place], wanted[plain], room)
             earlier, due = signed[plain][:, before], self.expected[plain][:, before]
             fits = [self._fits(own, due) for own, due in zip(held, signed[:, place], strict=True)]
-            if apart and _same(earlier, due, _STRICT) and all(fits[i] for i in plain):
+            alike = apart and _same(earlier, due, _STRICT) and not self.changing[row]
+            if alike and all(fits[i] for i in plain):
                 rows.append(row)
                 further += [row] if all(fits) else []
         return further or rows

@@ -90,6 +90,11 @@ class Suspects:
             alike.setdefault(names[0], seen.setdefault(looks, names[0]))
         return alike
 
+    def changing(self, seen: Signature, rows: Sequence[int]) -> Array:
+        """Tell which suspects change an input, in some calls, that a submission leaves alone."""
+        left = ~seen.codes[rows, Code.CHANGED]
+        return np.asarray((self.codes[:, rows, Code.CHANGED] & left).any(axis=1))
+
     def signature(self, row: int) -> Signature:
         """Return one suspect's signature, as a submission's would be; none of it is sampled."""
         calls = self.codes.shape[1]

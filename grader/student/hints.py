@@ -39,7 +39,7 @@ def next_hint(
         found = [d for d in result.diagnoses if d.target == target.name]
         if found and found[0].bugs:
             return _of_bug(target, key, found[0], lesson)
-        if found and found[0].step:
+        if found and (found[0].step or found[0].hint):
             return _of_step(target, found[0], lesson)
         if told := [check for check in failed if check.told]:
             return _of_deviations(target, found[0], told, lesson)
@@ -66,13 +66,12 @@ def _of_bug(
 
 def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) -> Advice:
     step = diagnosis.step
-    further = (
-        f"Print `{step}` for the smallest case, and work the same numbers out by hand.",
-        _SHAPES,
-    )
+    what = f"Print `{step}` for" if step else "Call your code twice on"
+    further = (f"{what} the smallest case, and work the same numbers out by hand.", _SHAPES)
+    about = f"step {step}" if step else "drawn at random"
     passage = find_section(lesson, target.name)
     return Advice(
-        target.name, f"step {step}", diagnosis.sentence, _ladder(diagnosis.hint, *further), passage
+        target.name, about, diagnosis.sentence, _ladder(diagnosis.hint, *further), passage
     )
 
 

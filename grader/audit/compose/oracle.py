@@ -202,9 +202,9 @@ class Oracle:
         )
 
     def gives_outputs(self, made: Composition, target: str) -> bool:
-        """Whether a composition's bugs leave an output on every case of values."""
-        found = self._values(self.material.text(self._bare(made)), target)
-        return all(answer.status is AnswerStatus.OK for answer in found.values())
+        """Whether a composition's bugs, in its style, leave an output on every case of values."""
+        bugs = Composition(made.styles, made.of("bugs"))
+        return not any(own.error for _, own in self.own_runs(bugs, target))
 
     # ---- running ----------------------------------------------------------------------------
 
