@@ -100,6 +100,9 @@ _SCALED = "        output = self.weight * normed + self.bias\n"
 _BY_TORCH = "        output = torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)\n"
 _DECODED = "        output = cross_attention_sum + self.dropout(transformed)\n"
 _BUILD = "    return TransformerClassifier(encoder, vocab_size, embed_dim, max_len, num_classes)\n"
+_CHOSEN = "    log_probabilities = torch.log_softmax(predictions[real], dim=1)  # (n, v)\n"
+_LOSSES = "    losses = -log_probabilities.gather(1, targets[real][:, None])  # (n, 1)\n"
+_LOGITS = "        logits = hidden @ self.token_embedding.weight.T  # (b, t, v)\n"
 
 WRONG = {
     # ---- exercise 1
@@ -860,6 +863,84 @@ WRONG = {
         (("cross_attention_sum + self.dropout(transformed)",
           "self.dropout(cross_attention_sum + transformed)"),),
         {"DecoderLayer/property/dropout-in-training": "training mode"},
+    ),
+    # ---- exercise 10
+    "padding times zero": Wrong(
+        10,
+        ((_CHOSEN, "    log_probabilities = torch.log_softmax(predictions, dim=2)\n"),
+         (_LOSSES, "    losses = -log_probabilities.gather(2, targets[:, :, None])[:, :, 0]\n"
+                   "    losses = losses * real\n"),
+         ("    loss = losses.mean()  # ()\n", "    loss = losses.sum() / real.sum()\n")),
+        {"next_token_loss/property/infinite-padding": "what stands in padded places"},
+    ),
+    "padding is text": Wrong(
+        10,
+        (("    real = places < lengths[:, None]  # (b, t - 1)\n",
+          "    real = places < lengths[:, None] + 1\n"),),
+        {"next_token_loss/property/padding": "what stands in padded places"},
+    ),
+    "the mean of nothing": Wrong(
+        10,
+        (("    if not real.any():\n", "    if False:\n"),),
+        {
+            "next_token_loss/property/no-target": "goes unnoticed: it should raise ValueError",
+            "next_token_loss/property/one-token": "goes unnoticed: it should raise ValueError",
+        },
+    ),
+    "texts mixed": Wrong(
+        10,
+        ((_LOGITS, _LOGITS + "        logits = logits - logits.mean(0)\n"),),
+        {
+            "LanguageModel/property/batch-independent": "each item along b",
+            "build_language_model/property/batch-independent": "each item along b",
+        },
+    ),
+    "positions that are not trained": Wrong(
+        10,
+        (("    embedded = token_vectors + position_vectors",
+          "    embedded = token_vectors + position_vectors.detach()"),),
+        {
+            "LanguageModel/property/trained": "no gradient reaches the parameter",
+            "build_language_model/property/trained": "no gradient reaches the parameter",
+        },
+    ),
+    "logits of one size": Wrong(
+        10,
+        ((_LOGITS, _LOGITS + "        self.seen = getattr(self, 'seen', tokens.shape)\n"
+                             "        logits = logits[: self.seen[0], : self.seen[1]]\n"),),
+        {"LanguageModel/property/reusable": "a second input of another shape fails"},
+    ),
+    "a text too long": Wrong(
+        10,
+        (("        if t > self.max_len:\n", "        if False:\n"),),
+        {"LanguageModel/property/too-long": "one token more than max_len"},
+    ),
+    "blocks that look ahead": Wrong(
+        10,
+        (("self.attention(self.norm1(x), mask)", "self.attention(self.norm1(x))"),),
+        {"build_language_model/property/causal": "what comes later along t"},
+    ),
+    "blocks that are post-norm": Wrong(
+        10,
+        (("x = x + self.drop(self.attention(self.norm1(x), mask))",
+          "x = self.norm1(x + self.drop(self.attention(x, mask)))"),),
+        {"build_language_model/property/assembly": "built from correct parts: the output"},
+    ),
+    "dropout for the blocks' sublayers only": Wrong(
+        10,
+        (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),),
+        {"build_language_model/property/dropout-in-each-part": "changes the output too much"},
+    ),
+    "blocks without dropout": Wrong(
+        10,
+        (("Block(embed_dim, num_heads, dropout)", "Block(embed_dim, num_heads, 0.0)"),),
+        {"build_language_model/property/dropout-in-training": "dropout changes nothing"},
+    ),
+    "one head in each block": Wrong(
+        10,
+        (("MaskedMultiHeadAttention(embed_dim, num_heads)",
+          "MaskedMultiHeadAttention(embed_dim, 1)"),),
+        {"build_language_model/property/indivisible": "it should raise ValueError"},
     ),
 }  # fmt: skip
 
