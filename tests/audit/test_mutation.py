@@ -181,7 +181,7 @@ def test_explanation_that_fits_no_survivor_is_an_error(keys: Keys, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- {id: 'exercise9:f:arith-1', reason: none}", "'exercise9' is no exercise"),
+        ("- {id: 'exercise99:f:arith-1', reason: none}", "'exercise99' is no exercise"),
         ("- {exercise: exercise1, before: a, reason: none}", "give either 'id', or"),
         ("- {id: 'exercise1:f:arith-1'}", "the key 'reason' is missing"),
         ("- {id: 'exercise1:f:arith-1', reason: none, raeson: none}", "did you mean 'reason'"),

@@ -133,7 +133,7 @@ def run_cell(*arguments: Any, **more: Any) -> tuple[float, str, str]:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("exercise9", "shape"), "no exercise"), (("exercise1", "colour"), "no kind of check")],
+    [(("exercise99", "shape"), "no exercise"), (("exercise1", "colour"), "no kind of check")],
 )
 def test_test_cell_that_asks_for_nonsense_gives_no_points(
     arguments: tuple[str, str], said: str, monkeypatch: pytest.MonkeyPatch
