@@ -146,7 +146,7 @@ def run_grade(keys: Keys) -> RunGrade:  # noqa: ARG001 - the keys are there befo
             env={**os.environ, **variables},
             capture_output=True,
             text=True,
-            timeout=900,  # a net for hangs, not a figure: an audit from nothing takes minutes
+            timeout=2400,  # a net for hangs, not a figure: an audit from nothing takes minutes
             check=False,
         )
         return Shown(done.returncode, done.stdout, done.stderr)
