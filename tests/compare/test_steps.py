@@ -5,7 +5,7 @@ import pytest
 from support import GradeText, edited, solution
 
 from grader.compare.steps import StepsFound, occurs
-from grader.records.results import Diagnosis, ExerciseResult, State
+from grader.records.results import Diagnosis, ExerciseResult, State, Status
 
 SOURCE = solution("exercise3_multi_head.py")
 MIXED = "weights = torch.softmax(scores, dim=1).cumsum(dim=2) / 2"  # two mistakes more
@@ -175,3 +175,12 @@ def test_a_mistake_is_named_by_what_the_module_registers(grade_text: GradeText) 
     )
     found = _of(grade_text({"exercise7": text}), "build_classifier")
     assert found.bugs == ("depth-wrong",)
+
+
+def test_a_case_that_goes_around_the_steps_tells_nothing_of_them(grade_text: GradeText) -> None:
+    """Temperature 0 takes another way than the other temperatures, with which it shares points."""
+    mistake = "scaled = logits / temperature * (1.3 if temperature == 0.5 else 1)"
+    text = edited(solution("exercise11_generation.py"), ("scaled = logits / temperature", mistake))
+    result = grade_text({"exercise11": text})
+    assert [c.id.kind for c in result.checks if c.status is Status.ERROR] == []
+    assert not any("Step by step" in d.evidence for d in result.diagnoses)
