@@ -132,8 +132,11 @@ def options_to_try(
 ) -> dict[str, list[dict[str, Scalar]]]:
     """Return options for each group of cases that failed, by group.
 
-    A size is tried as it is and one larger: one of the two may be the default.
+    A size is tried as it is and one larger: one of the two may be the default. None is where the
+    first case has options itself, for with them another one may rightly make no difference.
     """
+    if evidence.first_call.options:
+        return {}
     failed = {
         r.id.name
         for r in results

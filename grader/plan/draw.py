@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 _EXAMPLES = (20, 100, 500)  # more where narrow ranges leave few distinct sizes
+_REDRAWN = 20  # times at most that equal items of whole numbers are drawn anew
 Dims = dict[str, int]
 
 
@@ -134,5 +135,16 @@ def draw_normal(shape: tuple[int, ...], seed: int) -> Array:
 
 
 def draw_indices(shape: tuple[int, ...], below: int, seed: int) -> Array:
-    """Return int64 values in [0, below)."""
-    return np.random.Generator(np.random.PCG64(seed)).integers(0, below, shape)
+    """Return int64 values in [0, below), no two items the same where chance can help it.
+
+    Between equal items nothing could be seen to change places.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    drawn = generator.integers(0, below, shape)
+    for _ in range(_REDRAWN if len(shape) > 1 else 0):
+        _, first = np.unique(drawn, axis=0, return_index=True)
+        again = np.setdiff1d(np.arange(len(drawn)), first)
+        if not again.size:
+            break
+        drawn[again] = generator.integers(0, below, (again.size, *shape[1:]))
+    return drawn

@@ -103,6 +103,8 @@ _BUILD = "    return TransformerClassifier(encoder, vocab_size, embed_dim, max_l
 _CHOSEN = "    log_probabilities = torch.log_softmax(predictions[real], dim=1)  # (n, v)\n"
 _LOSSES = "    losses = -log_probabilities.gather(1, targets[real][:, None])  # (n, 1)\n"
 _LOGITS = "        logits = hidden @ self.token_embedding.weight.T  # (b, t, v)\n"
+_NEXT = "    probabilities = kept.softmax(dim=-1)  # (b, v)\n"
+_CHANCES = "            drawn = torch.multinomial(chances, 1, generator=generator)  # (b, 1)\n"
 
 WRONG = {
     # ---- exercise 1
@@ -941,6 +943,73 @@ WRONG = {
         (("MaskedMultiHeadAttention(embed_dim, num_heads)",
           "MaskedMultiHeadAttention(embed_dim, 1)"),),
         {"build_language_model/property/indivisible": "it should raise ValueError"},
+    ),
+    # ---- exercise 11
+    "softmax over the batch of logits": Wrong(
+        11,
+        ((_NEXT, "    probabilities = kept.softmax(dim=0)\n"),),
+        {
+            "next_token_probabilities/property/rows-sum-to-one": "not negative, and sum to one",
+            "next_token_probabilities/property/batch-independent": "each item along b",
+        },
+    ),
+    "a temperature below zero": Wrong(
+        11,
+        (("    if temperature < 0:\n", "    if False:\n"),),
+        {"next_token_probabilities/property/negative-temperature": "it should raise ValueError"},
+    ),
+    "no token takes part": Wrong(
+        11,
+        (("    if top_k is not None and top_k < 1:\n", "    if False:\n"),),
+        {"next_token_probabilities/property/no-token-left": "should raise ValueError, it raised"},
+    ),
+    "a cache that forgets": Wrong(
+        11,
+        (("        return output, (keys, values)\n",
+          "        return output, (keys[:, :, -t:], values[:, :, -t:])\n"),),
+        {"CachedSelfAttention/property/incremental": "it gives something else than at once"},
+    ),
+    "writing that looks ahead": Wrong(
+        11,
+        (("scores.masked_fill(~visible, -torch.inf)", "scores"),),
+        {"CachedSelfAttention/property/causal": "what comes later along t"},
+    ),
+    "writers that listen to each other": Wrong(
+        11,
+        (("        weights = masked.softmax(dim=-1)", "        weights = masked.softmax(dim=0)"),),
+        {"CachedSelfAttention/property/batch-independent": "each item along b"},
+    ),
+    "queries that are not trained": Wrong(
+        11,
+        (("queries = self.to_queries(x)", "queries = self.to_queries(x).detach()"),),
+        {"CachedSelfAttention/property/trained": "no gradient reaches the parameter"},
+    ),
+    "a piece of one length": Wrong(
+        11,
+        (("        b, t, k = x.shape\n",
+          "        b, t, k = self.seen = getattr(self, 'seen', x.shape)\n"),),
+        {"CachedSelfAttention/property/reusable": "a second input of another shape fails"},
+    ),
+    "heads that do not fit": Wrong(
+        11,
+        (("        if embed_dim % num_heads != 0:\n", "        if False:\n"),),
+        {"CachedSelfAttention/property/indivisible": "should raise ValueError, it raised"},
+    ),
+    "the largest always": Wrong(
+        11,
+        ((_CHANCES, "            drawn = chances.argmax(dim=-1, keepdim=True)\n"),),
+        {
+            "generate/property/samples": "the draws do not follow the probabilities",
+            "generate/property/samples-of-few": "the draws do not follow the probabilities",
+            "generate/property/seeded": "the draws are always the same",
+            "generate/property/seeded-by-generator": "two different generators",
+        },
+    ),
+    "one prompt for all": Wrong(
+        11,
+        (("    tokens = prompt  # (b, t), grows\n",
+          "    tokens = prompt[:1].expand_as(prompt)\n"),),
+        {"generate/property/batch-independent": "each item along b"},
     ),
 }  # fmt: skip
 

@@ -61,6 +61,14 @@ def test_draw_values_are_normal_and_depend_on_every_part_of_the_seed() -> None:
     assert np.array_equal(first, draw_normal((200, 200), seeds[0]))
 
 
+def test_items_of_drawn_indices_differ_where_they_can() -> None:
+    for seed in range(50):
+        assert len(np.unique(draw_indices((5, 1), 5, seed), axis=0)) == 5
+        assert len(np.unique(draw_indices((3, 2), 2, seed), axis=0)) == 3
+    assert draw_indices((3, 2), 1, 7).tolist() == [[0, 0]] * 3
+    assert draw_indices((0, 2), 5, 7).shape == (0, 2)
+
+
 def test_draw_indices_stay_below_their_bound() -> None:
     drawn = draw_indices((1000,), 5, 7)
     assert set(drawn.tolist()) == {0, 1, 2, 3, 4}

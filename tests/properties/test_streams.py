@@ -1,4 +1,4 @@
-"""The kinds incremental and samples."""
+"""The kinds incremental, samples and seeded."""
 
 from pathlib import Path
 
@@ -69,6 +69,14 @@ properties:
     chances: shares
     generator: source
     case: {name: draws, options: {top: null}}
+  - kind: seeded
+    chances: shares
+    case: {name: draws, options: {top: null}}
+  - kind: seeded
+    id: seeded-by-source
+    chances: shares
+    generator: source
+    case: {name: draws, options: {top: null}}
 points: {shape: 1, numeric: 2, property: 1}
 """
 SHARES = "def shares(weights):\n    return weights.softmax(-1)\n"
@@ -98,11 +106,11 @@ def incremental(folder: Path, body: str) -> CheckResult:
     return judged(course, RUN.format(body=body))["running/property/incremental"]
 
 
-def samples(folder: Path, body: str) -> CheckResult:
+def draws(folder: Path, body: str, check: str) -> CheckResult:
     """Judge a body of `draw`."""
     course = course_of(folder, DRAW, DRAWN.format(body=RIGHT_DRAW))
     (course.solutions / "drawing.py").write_text(SHARES, encoding="utf-8")
-    return judged(course, DRAWN.format(body=body))["draw/property/samples"]
+    return judged(course, DRAWN.format(body=body))[f"draw/property/{check}"]
 
 
 @pytest.mark.parametrize("body", [RIGHT_RUN, COPIED], ids=["sum", "all"])
@@ -150,7 +158,8 @@ def test_incremental_that_means_nothing_is_refused(
 
 @pytest.mark.parametrize("body", [RIGHT_DRAW, BY_NOISE, IN_TURN], ids=["rows", "noise", "in turn"])
 def test_draws_of_any_method_follow_the_probabilities(tmp_path: Path, body: str) -> None:
-    assert samples(tmp_path, body).status is Status.PASSED
+    for check in ("samples", "seeded", "seeded-by-source"):
+        assert draws(tmp_path, body, check).status is Status.PASSED
 
 
 @pytest.mark.parametrize(
@@ -167,23 +176,39 @@ def test_draws_of_any_method_follow_the_probabilities(tmp_path: Path, body: str)
         ("return " + ONE.format("weights.softmax(-1)") + " - 1", "that there is none of"),
         ("return " + ONE.format("weights.softmax(-1)").replace("[:, 0]", ""), "another shape"),
         ("return " + ONE.format("weights.softmax(-1)") + ".double()", "another shape or dtype"),
-        ("return " + ONE.format("weights.softmax(-1)").replace("=source", "=None"),
-         "`source` is not what draws"),
-        ("torch.manual_seed(0); " + RIGHT_DRAW, "the draws are always the same"),
-        ("source = source or torch.Generator(); " + RIGHT_DRAW, "the draws are always the same"),
-        ("source and source.manual_seed(3); " + RIGHT_DRAW, "two different generators"),
     ],
     ids=["greedy", "warmer", "squared", "clamped", "first row", "one draw", "below", "shape",
-         "dtype", "no source", "seeded", "same source", "seeded source"],
+         "dtype"],
 )  # fmt: skip
 def test_draws_that_are_wrong_are_told(tmp_path: Path, body: str, said: str) -> None:
-    check = samples(tmp_path, body)
+    check = draws(tmp_path, body, "samples")
     assert check.status is Status.FAILED
     assert said in check.message
 
 
-def test_stub_draws_nothing(tmp_path: Path) -> None:
-    assert samples(tmp_path, "raise NotImplementedError").status is not Status.PASSED
+@pytest.mark.parametrize(
+    ("body", "check", "said"),
+    [
+        ("return " + ONE.format("weights.softmax(-1)").replace("=source", "=None"),
+         "seeded-by-source", "`source` is not what draws"),
+        ("source and source.manual_seed(3); " + RIGHT_DRAW, "seeded-by-source",
+         "two different generators"),
+        ("torch.manual_seed(0); " + RIGHT_DRAW, "seeded", "the draws are always the same"),
+        ("source = source or torch.Generator(); " + RIGHT_DRAW, "seeded",
+         "the draws are always the same"),
+    ],
+    ids=["no source", "seeded source", "seeded", "same source"],
+)  # fmt: skip
+def test_draws_of_another_source_are_told(tmp_path: Path, body: str, check: str, said: str) -> None:
+    found = draws(tmp_path, body, check)
+    assert found.status is Status.FAILED
+    assert said in found.message
+    assert draws(tmp_path, body, "samples").status is Status.PASSED
+
+
+@pytest.mark.parametrize("check", ["samples", "seeded", "seeded-by-source"])
+def test_stub_draws_nothing(tmp_path: Path, check: str) -> None:
+    assert draws(tmp_path, "raise NotImplementedError", check).status is not Status.PASSED
 
 
 def test_right_counts_fail_as_seldom_as_is_said() -> None:

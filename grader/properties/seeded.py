@@ -1,0 +1,55 @@
+"""Draws that come of the generator that is meant."""
+
+from math import log
+from typing import Literal
+
+import numpy as np
+
+from grader.plan.planner import TargetPlanner
+from grader.properties.draws import ALARM, Draws, Runs, unlike
+from grader.records.calls import Array
+from grader.worker.protocol import SAMPLE_FEW, SAMPLE_MANY
+
+
+class Seeded(Draws):
+    """What is drawn comes of the generator that is given, or of torch's own where none is.
+
+    Runs with the same and with other seeds are compared. It is passed where they could be the
+    same by chance.
+    """
+
+    kind: Literal["seeded"]
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add one call, whose few copies are drawn with several seeds."""
+        self.add(planner, {"": self.generator}, copies=1)
+
+    def wrong(self, runs: Runs, due: Runs, chances: Array) -> tuple[str, str]:
+        """Say what is wrong with the numbers that were drawn, and the next step."""
+        step = (
+            f"hand `{self.generator}` on to torch.multinomial, and seed nothing yourself"
+            if self.generator
+            else "draw with torch.multinomial, and seed nothing yourself"
+        )
+        few = {run: drawn for run, drawn in due.items() if run != SAMPLE_MANY}
+        if not _differs(chances):
+            return "", step
+        return unlike(runs, few) or _misled(runs, self.generator), step
+
+
+def _differs(chances: Array) -> bool:
+    """Whether two runs of a few copies are as good as never the same by chance."""
+    same = np.square(chances.reshape(len(chances), -1)).sum(axis=1)
+    return bool(SAMPLE_FEW * np.log(same).sum() < log(ALARM))
+
+
+def _misled(runs: Runs, generator: str) -> str:
+    """Say where draws do not come of the source that they should, "" where they do."""
+    first, own, given = (runs[run] for run in ("few", "own-moved", "given-moved"))
+    if generator and not np.array_equal(first, own):
+        return f"`{generator}` is not what draws: the same one gives other draws the next time"
+    if generator and np.array_equal(first, given):
+        return f"two different generators as `{generator}` give the same draws"
+    if not generator and np.array_equal(first, own):
+        return "the draws are always the same, whatever torch's seed is"
+    return ""
