@@ -80,8 +80,11 @@ def make_bundle(
     files = {COURSE_FILE: public_course(folder, ids).encode()}
     files |= _handouts(folder, exercises)
     files[STANDINS] = seal(read_standins(folder))
-    files |= _key_files(keys) | _pair_files(keys, ids if pairs_of is None else pairs_of, on_built)
-    _refuse_leaks(folder, files)
+    files |= _key_files(keys)
+    _refuse_leaks(folder, files)  # before pairs, which take minutes
+    pairs = _pair_files(keys, ids if pairs_of is None else pairs_of, on_built)
+    _refuse_leaks(folder, pairs)
+    files |= pairs
     if secret is not None:
         files |= _hidden_files(folder, ids, secret, on_built)
     files[MANIFEST] = _manifest(course.title, keys.digest, files)
