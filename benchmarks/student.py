@@ -12,11 +12,22 @@ from pathlib import Path
 
 from classroom import texts_of
 from figures import GRADE, ROOT, Figure
+from timing import time_against
 
+from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import load_course
+from grader.student.start import start_course
 
 _WATCHED = ("exercise1", "exercise3", "exercise7")
 _SAVES = 7
+_PAIRS = 5
+_QUICK = {  # the greatest ratio to `import torch`
+    "grade hint exercise3": 0.5,
+    "grade explain exercise3": 0.5,
+    "grade pack --part part1": 1.0,
+    "grade check exercise3 --html page.html": 1.5,
+}
+_PYTEST = "-m pytest -q -k exercise3 exercises"
 _CALLS = """
 import sys, time
 from pathlib import Path
@@ -31,7 +42,30 @@ for number in range(6):
 
 def measure_student() -> list[Figure]:
     """Time saves and calls, each beside an import of torch."""
-    return [*(_watch(exercise) for exercise in _WATCHED), _notebook()]
+    return [*(_watch(exercise) for exercise in _WATCHED), _notebook(), *_after_a_check()]
+
+
+def _after_a_check() -> list[Figure]:
+    """Commands on exercises that were checked, each beside an import of torch."""
+    folder = load_course(ROOT)
+    with tempfile.TemporaryDirectory() as scratch:
+        bundle, course = Path(scratch, "bundle"), Path(scratch, "course")
+        write_bundle(make_bundle(folder, pairs_of=[]), bundle)
+        start_course(course, bundle=bundle)
+        for exercise in folder.course.part("part1").exercises:
+            text = (folder.solutions / exercise.file).read_bytes()
+            (course / "exercises" / exercise.file).write_bytes(text)
+        wrong = texts_of(folder, "exercise3")[1][0]
+        (course / "exercises" / folder.course.exercise("exercise3").file).write_text(wrong)
+        subprocess.run([GRADE, "check", "--all"], cwd=course, capture_output=True, check=False)
+        commands = {name: (GRADE, *name.split()[1:]) for name in _QUICK}
+        commands[_PYTEST] = (sys.executable, *_PYTEST.split())
+        base = (sys.executable, "-c", "import torch")
+        timed = time_against(base, commands, pairs=_PAIRS, folder=course)
+    return [
+        Figure(f"{name}, after a check", timed[name].ratio, "x import torch", target, "")
+        for name, target in {**_QUICK, _PYTEST: 2.0}.items()
+    ]
 
 
 def _watch(exercise_id: str) -> Figure:

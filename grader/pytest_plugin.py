@@ -15,6 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from grader.course.load import CourseFolder
+    from grader.course.models import Exercise
     from grader.execute.launch import WarmProcess
     from grader.grading.engine import Engine
     from grader.records.ids import CheckId
@@ -25,24 +26,32 @@ _MANIFEST = Path("key", "manifest.json")  # of a course as students get it
 
 
 class Desk:
-    """What a session's exercises share: one warm process, and an engine a course."""
+    """What a session's exercises share: courses that were read, and one warm process."""
 
     def __init__(self) -> None:
         """Begin with nothing; most sessions need none of it."""
         self._warm: WarmProcess | None = None
-        self._engines: dict[Path, Engine] = {}
+        self._courses: dict[Path, CourseFolder] = {}
 
-    def engine(self, folder: CourseFolder) -> Engine:
-        """Return the engine of a course; raises GraderError."""
+    def course(self, root: Path) -> CourseFolder:
+        """Return a course; raises GraderError."""
+        from grader.course.load import load_course
+
+        if root not in self._courses:
+            self._courses[root] = load_course(root)
+        return self._courses[root]
+
+    def engine(self, folder: CourseFolder, exercise: Exercise) -> Engine:
+        """Return what grades an exercise; torch begins to load with the first; raises GraderError.
+
+        Collecting asks for none, so that it is quick, and so is a run that selects nothing of it.
+        """
         from grader.execute.launch import WarmProcess
         from grader.grading.engine import open_engine
 
         if self._warm is None:
             self._warm = WarmProcess()
-        if folder.root not in self._engines:
-            opened = open_engine(folder, folder.course.exercises, self._warm)
-            self._engines[folder.root] = opened
-        return self._engines[folder.root]
+        return open_engine(folder, [exercise], self._warm)
 
     def close(self) -> None:
         """End the warm process."""
@@ -60,13 +69,12 @@ class ExerciseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one item a check, by the course and its key; the file itself is not run."""
         from grader.checks.judge import list_checks
-        from grader.course.load import load_course
         from grader.errors import GraderError
+        from grader.grading.engine import public_key
 
         try:
-            folder = load_course(self.path.parent.parent)
-            (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
-            key = self.config.stash[_DESK].engine(folder).keys.keys[exercise.id]
+            folder, exercise = self._meant()
+            key = public_key(folder, exercise)
         except GraderError as error:
             raise self.CollectError(str(error)) from None
         for check in list_checks(folder.course, exercise, key):
@@ -75,14 +83,18 @@ class ExerciseFile(pytest.File):
     @cached_property
     def result(self) -> ExerciseResult:
         """The graded exercise, once for all of its items."""
-        from grader.course.load import load_course
         from grader.handin.read import read_submission
 
-        folder = load_course(self.path.parent.parent)
-        (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
+        folder, exercise = self._meant()
         limit = folder.course.limits.source_kib * 1024
         submission = read_submission(self.path, folder.course, [exercise], limit)
-        return self.config.stash[_DESK].engine(folder).run(exercise, submission).result
+        engine = self.config.stash[_DESK].engine(folder, exercise)
+        return engine.run(exercise, submission).result
+
+    def _meant(self) -> tuple[CourseFolder, Exercise]:
+        folder = self.config.stash[_DESK].course(self.path.parent.parent)
+        (exercise,) = (e for e in folder.course.exercises if self.path.stem in (e.stem, e.id))
+        return folder, exercise
 
 
 class CheckItem(pytest.Item):
@@ -150,7 +162,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExerciseFile | None:
     """Collect exercises' files, .py and notebooks; of two with one name the one that is graded."""
-    if not _is_exercise(file_path) or (file_path.suffix == ".py" and _named(parent, file_path)):
+    if not _is_exercise(parent, file_path) or (
+        file_path.suffix == ".py" and _named(parent, file_path)
+    ):
         return None  # a .py file that was named comes by the hook below
     if file_path.suffix == ".ipynb" and file_path.with_suffix(".py").exists():
         return None
@@ -160,7 +174,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExerciseFi
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
     """Take an exercise that was named on the command line for what it is: it is not imported."""
-    if _is_exercise(module_path):
+    if _is_exercise(parent, module_path):
         return ExerciseFile.from_parent(parent, path=module_path)
     return None
 
@@ -169,18 +183,17 @@ def _named(parent: pytest.Collector, path: Path) -> bool:
     return parent.session.isinitpath(path)
 
 
-def _is_exercise(path: Path) -> bool:
+def _is_exercise(parent: pytest.Collector, path: Path) -> bool:
     """Whether a file is an exercise of a student's course, by course.yml."""
     if path.suffix not in (".py", ".ipynb") or path.parent.name != "exercises":
         return False
     root = path.parent.parent
     if not (root / _MANIFEST).is_file():
         return False
-    from grader.course.load import load_course
     from grader.errors import GraderError
 
     try:
-        exercises = load_course(root).course.exercises
+        exercises = parent.config.stash[_DESK].course(root).course.exercises
     except GraderError:
         return True  # collecting it tells what is wrong
     return any(path.stem in (exercise.stem, exercise.id) for exercise in exercises)

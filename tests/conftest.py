@@ -22,6 +22,7 @@ from grader.grading.exercise import Standins
 from grader.handin.read import Source, Submission, read_submission
 from grader.key.cache import Keys, load_keys
 from grader.records.calls import PUBLIC
+from grader.student.findings import Findings
 from grader.student.start import start_course
 
 pytest_plugins = ["running"]
@@ -132,6 +133,12 @@ def shipped_engine(pristine: Path, warm: WarmProcess) -> Engine:
     """Open the bundle for all exercises, with nothing but what students have."""
     shipped = load_course(pristine)
     return open_engine(shipped, shipped.course.exercises, warm)
+
+
+@pytest.fixture
+def shipped_findings(shipped_engine: Engine) -> Findings:
+    """Return what finds results of files that are not the student's own."""
+    return Findings(shipped_engine.folder, lambda: shipped_engine, own=False)
 
 
 @pytest.fixture(scope="session")

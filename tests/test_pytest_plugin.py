@@ -54,6 +54,27 @@ def test_course_that_is_damaged_is_a_collection_error(course: Path) -> None:
     assert "exercise3.public.json is missing" in ran.out
 
 
+_NO_TORCH = """
+import sys
+import grader.execute.launch as launch
+
+def refuse():
+    raise AssertionError("torch begins to load")
+
+launch.WarmProcess = refuse
+
+def pytest_sessionfinish():
+    assert "torch" not in sys.modules
+"""
+
+
+def test_collecting_loads_no_torch(course: Path) -> None:
+    (course / "conftest.py").write_text(_NO_TORCH)
+    ran = _pytest(course, "exercises", "--collect-only", "-q")
+    assert ran.status == 0, ran.out
+    assert "exercises/exercise3_multi_head.py" in ran.out
+
+
 def test_other_projects_are_not_disturbed(tmp_path: Path) -> None:
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / "exercise1_attention.py").write_text("raise SystemExit")

@@ -1,7 +1,10 @@
 """The commands of students: list and check."""
 
 import json
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,19 +12,35 @@ from grader.cli.progress import ProgressBar
 from grader.cli.request import CheckRequest, screen_width
 from grader.execute.launch import WarmProcess
 
+if TYPE_CHECKING:
+    from grader.records.results import Document
+
 
 def run_check(request: CheckRequest) -> int:
     """Grade, print the report, and return the exit status."""
-    # torch takes a second to load: the worker begins before anything else is imported.
-    warm = WarmProcess()
-    try:
-        from grader.cli.grade_many import grade_many
-        from grader.records.results import Status
-        from grader.report.terminal import render_document
+    with ExitStack() as ending:
 
-        document = grade_many(request, warm, ProgressBar())
-    finally:
-        warm.close()
+        @cache
+        def warm() -> WarmProcess:
+            process = WarmProcess()
+            ending.callback(process.close)
+            return process
+
+        if request.html is None or request.hidden:
+            warm()  # torch takes a second to load: it begins before anything else is imported
+        from grader.cli.grade_many import grade_many
+
+        checked = grade_many(request, warm, ProgressBar())
+        status = _show(request, checked.document)
+        checked.findings.keep()  # last, since nobody waits for it
+    return status
+
+
+def _show(request: CheckRequest, document: "Document") -> int:
+    """Print what was asked for, and return the exit status."""
+    from grader.records.results import Status
+    from grader.report.terminal import render_document
+
     if request.html is not None:
         click.echo(f"grade: the report is in {click.format_filename(request.html)}", err=True)
     if request.as_json:

@@ -1,6 +1,7 @@
 """Grades the exercises that a request names, and gathers the document."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -8,51 +9,70 @@ import click
 from grader.cli.progress import ProgressBar
 from grader.cli.request import CheckRequest
 from grader.course.load import find_course, load_course
-from grader.course.models import Exercise
 from grader.errors import writing
 from grader.execute.launch import WarmProcess
-from grader.grading.engine import open_engine
-from grader.grading.exercise import Run
+from grader.grading.engine import Engine, open_engine, sum_up
 from grader.handin.choose import chosen_exercises, read_work
 from grader.records.results import Document
+from grader.student.findings import Finding, Findings
 from grader.student.progress import remember_result
 
 
-def grade_many(request: CheckRequest, warm: WarmProcess, progress: ProgressBar) -> Document:
-    """Grade every exercise of the request; raises GraderError."""
+@dataclass(frozen=True)
+class Checked:
+    """What `grade check` found."""
+
+    document: Document
+    findings: Findings
+
+
+def grade_many(
+    request: CheckRequest, warm: Callable[[], WarmProcess], progress: ProgressBar
+) -> Checked:
+    """Grade every exercise of the request; raises GraderError.
+
+    A page takes what was found in the same text before.
+    """
     folder = load_course(find_course(request.course))
     exercises = chosen_exercises(folder, request.exercises)
     submission = read_work(folder, request.submission, exercises)
     progress.expect(len(exercises))
-    engine = open_engine(folder, exercises, warm, hidden=request.hidden, on_built=progress.key_step)
-    for note in (*engine.keys.notes, *(submission.notes if request.submission else ())):
-        click.echo(f"grade: {note}", err=True)
-    runs = []
-    for exercise, run in zip(exercises, engine.runs(exercises, submission), strict=True):
-        runs.append(run)
-        progress.advance(exercise.id)
-        if request.submission is None and not request.hidden:
-            remember_result(folder, run.result, submission.source(exercise))
-    document = engine.sum_up([run.result for run in runs])
+
+    def opened() -> Engine:
+        build = progress.key_step
+        engine = open_engine(folder, exercises, warm(), hidden=request.hidden, on_built=build)
+        _tell(engine.keys.notes)
+        return engine
+
+    own = request.submission is None and not request.hidden
+    fresh = request.html is None or request.hidden
+    findings = Findings(folder, opened, own=own, fresh=fresh)
+    if request.submission:
+        _tell(submission.notes)
+    found = []
+    for one in findings.of(exercises, submission, whole=True):
+        found.append(one)
+        progress.advance(one.exercise.id)
+        if own:
+            remember_result(folder, one.result, submission.source(one.exercise))
+    results = [one.result for one in found]
+    document = sum_up(folder.course, findings.key_digest, results)
     if request.html is not None:
-        _write_page(request.html, exercises, runs, document)
+        _write_page(request.html, found, document)
     progress.finish()
-    return document
+    return Checked(document, findings)
 
 
-def _write_page(
-    path: Path,
-    exercises: Sequence[Exercise],
-    runs: Sequence[Run],
-    document: Document,
-) -> None:
+def _tell(notes: Sequence[str]) -> None:
+    for note in notes:
+        click.echo(f"grade: {note}", err=True)
+
+
+def _write_page(path: Path, found: Sequence[Finding], document: Document) -> None:
     """Write the report as a page; its pictures show public cases alone."""
-    from grader.grading.exhibits import exhibits_of
+    from grader.grading.exhibits import exhibits_from
     from grader.report.html import render_page
 
-    exhibits = {
-        exercise.id: exhibits_of(exercise, run)
-        for exercise, run in zip(exercises, runs, strict=True)
-    }
+    exhibits = {one.exercise.id: exhibits_from(one.exercise, one.traces) for one in found}
     with writing(path):
         path.write_text(render_page(document, exhibits), encoding="utf-8")

@@ -20,15 +20,16 @@ from grader.report.layout import wrapped
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right."""
     from grader.course.lesson import read_lesson
+    from grader.grading.engine import public_key
     from grader.report.hint import render_hint
     from grader.student.hints import next_hint
     from grader.student.progress import load_progress, remember_hint, remember_result
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
-        result = desk.engine.run(exercise, desk.submission, quick=True).result
-        key = desk.engine.keys.keys[exercise.id]
-        source = desk.submission.source(exercise)
+        (found,) = desk.findings.of(desk.exercises, desk.submission)
+        result, source = found.result, desk.submission.source(exercise)
+        key = public_key(desk.folder, exercise)
         lesson = read_lesson(_stub(desk.folder, exercise))
     if submission is None:
         remember_result(desk.folder, result, source)
@@ -70,7 +71,6 @@ def _stub(folder: CourseFolder, exercise: Exercise) -> str:
 
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
-    from grader.grading.trace import trace_target
     from grader.records.results import Status
     from grader.report.trace import render_trace
 
@@ -79,15 +79,15 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         names = [t.name for t in exercise.targets]
         if target and target not in names:
             raise UsageError(f"{exercise.id} has no '{target}'; it has {', '.join(names)}")
-        run = desk.engine.run(exercise, desk.submission, quick=True)
-        failed = [c.target for c in run.result.checks if c.status is not Status.PASSED]
-        chosen = exercise.target(target or next(iter(failed), names[-1]))
         source = desk.submission.source(exercise)
         if source.problem:
             return _unread(exercise, source)
-        trace = trace_target(chosen, run)
+        (found,) = desk.findings.of(desk.exercises, desk.submission)
+    failed = [c.target for c in found.result.checks if c.status is not Status.PASSED]
+    chosen = target or next(iter(failed), names[-1])
+    trace = found.traces[chosen]
     if trace is None:
-        return f"{exercise.id}: {chosen.name} has no case whose steps can be shown."
+        return f"{exercise.id}: {chosen} has no case whose steps can be shown."
     return render_trace(trace, exercise.id, width=screen_width()).rstrip("\n")
 
 
@@ -135,7 +135,7 @@ def run_pack(
     from grader.student.pack import pack_work
 
     with open_desk([], course, submission, part) as desk:
-        packed = pack_work(desk.engine, desk.place, desk.exercises)
+        packed = pack_work(desk.findings, desk.place, desk.exercises)
     path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
     with writing(path):
         path.write_bytes(packed.data)

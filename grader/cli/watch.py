@@ -1,6 +1,7 @@
 """`grade check --watch`: grades again on each save."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None
         remember = partial(remember_result, folder) if submission is None else _forget
         scores = {i: e.score for i, e in progress.exercises.items()}
         events = FileEvents(place, order)
-        watch = Watch(desk.engine, order, place, events, _show, remember, scores)
+        findings = replace(desk.findings, fresh=True)
+        watch = Watch(findings, order, place, events, _show, remember, scores)
         unfinished = [e for e in order if not progress.of(e.id).passed]
         first = named[0] if typed or one_file else next(iter(unfinished), order[0])
         try:

@@ -1,6 +1,6 @@
 """What a page shows beside words: values expected and actual, and where a run left the path."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
-from grader.grading.trace import Made, Step, Trace, trace_target
+from grader.grading.trace import Made, Step, Trace, traces_of
 from grader.records.calls import Array
 from grader.records.results import State
 from grader.worker.protocol import TargetKind
@@ -52,11 +52,14 @@ def exhibits_of(
     exercise: Exercise, run: Run, *, targets: Collection[str] | None = None
 ) -> tuple[Exhibit, ...]:
     """Return the pictures of an exercise or of some targets of it; they show public cases."""
+    return exhibits_from(exercise, traces_of(exercise, run, targets))
+
+
+def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tuple[Exhibit, ...]:
+    """Return the pictures of recorded runs."""
     exhibits = []
     for target in exercise.targets:
-        if targets is not None and target.name not in targets:
-            continue
-        trace = trace_target(target, run)
+        trace = traces.get(target.name)
         if trace is None or target.kind is TargetKind.FACTORY:
             continue  # a factory's values are its own, drawn at construction
         if trace.trouble and all(made.given for made in trace.made):

@@ -10,13 +10,14 @@ from pathlib import Path
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError
 from grader.files import zipped
-from grader.grading.engine import ENGINE, Engine
+from grader.grading.engine import ENGINE
 from grader.handin.gather import Part, gather
 from grader.handin.pick import pick, proper_name
 from grader.handin.read import read_submission
 from grader.handin.refused import Refused
 from grader.records.results import ExerciseResult, Status
 from grader.records.subtotals import Subtotal
+from grader.student.findings import Findings
 
 RECEIPT = "receipt.json"
 FORMAT_VERSION = 1
@@ -58,9 +59,9 @@ class Packed:
     receipt: Receipt
 
 
-def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Packed:
+def pack_work(findings: Findings, place: Path, exercises: Sequence[Exercise]) -> Packed:
     """Pack the files at a place, and grade what was packed; raises SubmissionError."""
-    course = engine.folder.course
+    course = findings.folder.course
     files = collect_files(place, _needed(course, exercises), course.limits.source_kib * 1024)
     if not files:
         raise SubmissionError(f"{place} holds no exercise of this course: there is nothing to pack")
@@ -68,12 +69,12 @@ def pack_work(engine: Engine, place: Path, exercises: Sequence[Exercise]) -> Pac
         raise SubmissionError(
             f"{place.name} has no exercise's name: rename it first, as {exercises[0].file}"
         )
-    lines = _graded(engine, files, exercises)
+    lines = _graded(findings, files, exercises)
     receipt = Receipt(
         format_version=FORMAT_VERSION,
         course=course.title,
         grader=ENGINE,
-        key=engine.keys.digest,
+        key=findings.key_digest,
         content=content_hash(files),
         score=round(sum(line.score for line in lines), 2),
         max_score=round(sum(line.max_score for line in lines), 2),
@@ -94,19 +95,19 @@ def _needed(course: Course, exercises: Sequence[Exercise]) -> list[Exercise]:
 
 
 def _graded(
-    engine: Engine, files: Mapping[str, bytes], exercises: Sequence[Exercise]
+    findings: Findings, files: Mapping[str, bytes], exercises: Sequence[Exercise]
 ) -> tuple[Line, ...]:
     """Grade the files as they will be read once they are handed in."""
     with tempfile.TemporaryDirectory(prefix="grade-pack-") as scratch:
         for name, data in files.items():
             (Path(scratch) / name).write_bytes(data)
-        course = engine.folder.course
+        course = findings.folder.course
         limit = course.limits.source_kib * 1024
         submission = read_submission(Path(scratch), course, list(exercises), limit)
-        runs = engine.runs(exercises, submission, quick=True)
+        found = findings.of(exercises, submission)
         return tuple(
-            _line(exercise, files, run.result)
-            for exercise, run in zip(exercises, runs, strict=True)
+            _line(exercise, files, one.result)
+            for exercise, one in zip(exercises, found, strict=True)
         )
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from grader.course.models import Exercise
-from grader.grading.engine import Engine
 from grader.handin.pick import pick
 from grader.handin.read import Source, read_submission
 from grader.records.results import CheckResult, ExerciseResult, Kind, Status
+from grader.student.findings import Findings
 
 _POLL = 0.02  # seconds; a look at some files costs microseconds, and works on any file system
 _PATIENCE = 0.5  # seconds that an editor may take to put a new file in an old one's place
@@ -138,7 +138,7 @@ def _short(changed: Sequence[CheckResult], result: ExerciseResult) -> tuple[str,
 class Watch:
     """A watch over some exercises of one course."""
 
-    engine: Engine
+    findings: Findings
     exercises: Sequence[Exercise]  # to be passed, in order
     place: Path  # a folder, or one file
     events: Events
@@ -156,9 +156,9 @@ class Watch:
                 following = self._next(current, results)
                 if turn.result.status is not Status.PASSED or following is None:
                     break
-                self.show(turn)
+                self._tell(turn)
                 finished, current = current.id, following
-            self.show(turn)
+            self._tell(turn)
             if turn.last:
                 return True
             saved = self.events.wait()
@@ -167,11 +167,16 @@ class Watch:
             if current.id not in saved:
                 current = next(e for e in self.exercises if e.id in saved)
 
+    def _tell(self, turn: Turn) -> None:
+        self.show(turn)
+        self.findings.keep()  # after it, since the student waits for the verdict
+
     def _turn(self, current: Exercise, results: dict[str, ExerciseResult], finished: str) -> Turn:
-        course = self.engine.folder.course
+        course = self.findings.folder.course
         limit = course.limits.source_kib * 1024
         submission = read_submission(self.place, course, [current], limit)
-        result = self.engine.run(current, submission, quick=True).result
+        (found,) = self.findings.of([current], submission)
+        result = found.result
         before = results.get(current.id)
         results[current.id] = result
         self.remember(result, submission.source(current))

@@ -28,6 +28,7 @@ from grader.report.receipt import render_receipt
 from grader.report.terminal import render_document
 from grader.report.trace import render_trace
 from grader.report.watch import render_turn
+from grader.student.findings import Findings
 from grader.student.hints import next_hint
 from grader.student.pack import pack_work
 from grader.student.progress import remember_result
@@ -237,13 +238,14 @@ def test_help_by_degrees_reads_well(
 
 def test_receipt_and_list_read_well(
     shipped_engine: Engine,
+    shipped_findings: Findings,
     course: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
 ) -> None:
     folder = load_course(course)
-    packed = pack_work(shipped_engine, SUBMISSIONS / "unknown-name", folder.course.exercises)
+    packed = pack_work(shipped_findings, SUBMISSIONS / "unknown-name", folder.course.exercises)
     receipt = replace(packed.receipt, content="sha256:" + "0" * 64)
     place = course / "exercises"
     submission = read_submission(place, folder.course, folder.course.exercises, 2**21)

@@ -18,6 +18,7 @@ from grader.grading.engine import Engine
 from grader.records.ids import CheckId
 from grader.records.results import CheckResult, ExerciseResult, Status
 from grader.report.watch import render_turn
+from grader.student.findings import Findings
 from grader.student.watch import Change, FileEvents, Turn, Watch, compare_results
 
 _FILE = "exercise3_multi_head.py"
@@ -39,10 +40,14 @@ class Saves:
         return frozenset({file.split("_")[0]})
 
 
+def _findings(engine: Engine) -> Findings:
+    return Findings(engine.folder, lambda: engine, own=False, fresh=True)
+
+
 def _watch(engine: Engine, place: Path, steps: list[tuple[str, str]], first: str) -> list[Turn]:
     course = engine.folder.course
     turns: list[Turn] = []
-    watch = Watch(engine, course.exercises, place, Saves(place, steps), turns.append)
+    watch = Watch(_findings(engine), course.exercises, place, Saves(place, steps), turns.append)
     watch.run(course.exercise(first))
     return turns
 
@@ -71,7 +76,7 @@ def test_watch_ends_when_all_is_passed(shipped_engine: Engine, course: Path) -> 
     exercise = shipped_engine.folder.course.exercise("exercise3")
     turns: list[Turn] = []
     saves = Saves(place, [("perfect", _FILE), ("stub", _FILE)])
-    assert Watch(shipped_engine, [exercise], place, saves, turns.append).run(exercise)
+    assert Watch(_findings(shipped_engine), [exercise], place, saves, turns.append).run(exercise)
     assert turns[-1].last
     assert next(saves.steps) == ("stub", _FILE)  # nobody waited for it
 
@@ -86,7 +91,7 @@ def test_watch_survives_a_file_that_goes_and_comes(shipped_engine: Engine, cours
     exercise = shipped_engine.folder.course.exercise("exercise3")
     turns: list[Turn] = []
     saves = Removal(place, [("stub", "exercise1_attention.py"), ("keys-from-queries", _FILE)])
-    Watch(shipped_engine, [exercise], place, saves, turns.append).run(exercise)
+    Watch(_findings(shipped_engine), [exercise], place, saves, turns.append).run(exercise)
     assert "is not there" in turns[1].result.checks[0].message
     assert turns[2].result.score == 7.5
 
@@ -111,7 +116,7 @@ def test_watch_answers_within_its_share_of_importing_torch(
         if begun:
             spent.append(time.perf_counter() - begun["at"])
 
-    Watch(shipped_engine, [exercise], place, Timed(place, steps), show).run(exercise)
+    Watch(_findings(shipped_engine), [exercise], place, Timed(place, steps), show).run(exercise)
     before = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     imported = time.perf_counter() - before
