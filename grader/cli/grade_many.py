@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 
 from grader.cli.progress import ProgressBar
 from grader.cli.request import CheckRequest
-from grader.course.load import find_course, load_course
+from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.models import Exercise
 from grader.errors import writing
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine, sum_up
@@ -37,13 +39,7 @@ def grade_many(
     exercises = chosen_exercises(folder, request.exercises)
     submission = read_work(folder, request.submission, exercises)
     progress.expect(len(exercises))
-
-    def opened() -> Engine:
-        build = progress.key_step
-        engine = open_engine(folder, exercises, warm(), hidden=request.hidden, on_built=build)
-        _tell(engine.keys.notes)
-        return engine
-
+    opened = partial(_open, request, folder, exercises, warm, progress)
     own = request.submission is None and not request.hidden
     fresh = request.html is None or request.hidden
     findings = Findings(folder, opened, own=own, fresh=fresh)
@@ -61,6 +57,19 @@ def grade_many(
         _write_page(request.html, found, document)
     progress.finish()
     return Checked(document, findings)
+
+
+def _open(
+    request: CheckRequest,
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    warm: Callable[[], WarmProcess],
+    progress: ProgressBar,
+) -> Engine:
+    build = progress.key_step
+    engine = open_engine(folder, exercises, warm(), hidden=request.hidden, on_built=build)
+    _tell(engine.keys.notes)
+    return engine
 
 
 def _tell(notes: Sequence[str]) -> None:

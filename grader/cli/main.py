@@ -40,7 +40,7 @@ def main() -> None:
         cli(
             prog_name="grade",
             standalone_mode=False,
-            color=False if os.environ.get("NO_COLOR") else None,
+            color=_coloured(),
         )
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -55,6 +55,13 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last resort: our own fault, told in one line
         _fail(f"a fault of grader's own, please report it: {told_fault(error)}", 3)
+
+
+def _coloured() -> bool | None:
+    """Whether the environment asks for colours; None leaves it to what the output goes to."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
 
 
 def _told(error: click.ClickException) -> str:

@@ -48,7 +48,7 @@ class _Kept(BaseModel):
     traces: dict[str, Trace | None]  # by target
 
 
-@dataclass
+@dataclass(frozen=True)
 class Finding:
     """What grading an exercise of a submission came to."""
 
