@@ -16,7 +16,12 @@ _ESCAPE = "\x1b["
     ids=["a pipe", "forced", "both"],
 )
 def test_environment_says_whether_there_are_colours(
-    run_grade: RunGrade, variables: dict[str, str], coloured: bool
+    run_grade: RunGrade,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    coloured: bool,
 ) -> None:
-    shown = run_grade("hint", "exercise1", **variables)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    shown = run_grade("hint", "exercise1")
     assert (_ESCAPE in shown.out) == coloured
