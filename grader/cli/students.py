@@ -82,6 +82,25 @@ def _watch(request: "CheckRequest") -> int:
 
 @click.command()
 @click.argument("exercise")
+@click.option(
+    "--html", type=click.Path(path_type=Path), help="Write the page there, and do not open it."
+)
+@COURSE
+def read(exercise: str, html: Path | None, course: Path | None) -> None:
+    """Open the lesson of an exercise as a page, with formulas and drawings; it needs no network.
+
+    \b
+    Examples:
+      grade read exercise3
+      grade read exercise3 --html lesson.html
+    """
+    from grader.cli.study import run_read
+
+    click.echo(run_read(exercise, course, html))
+
+
+@click.command()
+@click.argument("exercise")
 @SUBMISSION
 @COURSE
 def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
@@ -196,6 +215,7 @@ def doctor(as_json: bool, scheduler: str | None) -> None:
 COMMANDS = (
     start,
     list_exercises,
+    read,
     check,
     hint,
     explain,

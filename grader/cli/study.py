@@ -1,4 +1,4 @@
-"""The commands that help a student along: hint, explain, reset and pack."""
+"""The commands that help a student along: read, hint, explain, reset and pack."""
 
 import shlex
 import shutil
@@ -15,6 +15,23 @@ from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source
 from grader.records.text import ended
 from grader.report.layout import wrapped
+
+
+def run_read(typed: str, course: Path | None, html: Path | None) -> str:
+    """Write the lesson as a page, open it where no file is named, and say where it is."""
+    from grader.report.lesson import render_lesson
+
+    folder = load_course(find_course(course))
+    (exercise,) = chosen_exercises(folder, [typed])
+    page = render_lesson(f"{exercise.id}: {exercise.title}", _stub(folder, exercise))
+    path = html or folder.root / ".grade" / "lessons" / f"{exercise.id}.html"
+    with writing(path):
+        if html is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    if html is None:
+        click.launch(str(path))
+    return f"the lesson is in {click.format_filename(path)}"
 
 
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:

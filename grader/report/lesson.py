@@ -1,0 +1,82 @@
+"""A lesson as a page to read: its text, formulas as MathML, drawings as SVG, traps that unfold."""
+
+import html
+import re
+from typing import Any
+from xml.etree import ElementTree  # makes XML here, and reads none
+
+import mistune
+from latex2mathml.converter import convert_to_element
+from markupsafe import Markup
+
+from grader.report.drawings import draw
+from grader.report.pages import render
+
+_CELL = re.compile(r"^# %%( \[markdown\])?[^\n]*\n", re.MULTILINE)
+_FORMULA = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)  # on lines of its own: mistune asks for that
+_TRAP = re.compile(  # its bold words, up to the end of the sentence, and the rest
+    r"<strong>(.+?)</strong>((?<!\.</strong>)[^.:]*[.:])?(.*)", re.DOTALL
+)
+
+
+class _Lesson(mistune.HTMLRenderer):
+    """Markdown as HTML; what it does not know is escaped."""
+
+    def __init__(self) -> None:
+        super().__init__(escape=True)
+        self.section = ""
+
+    def heading(self, text: str, level: int, **attributes: Any) -> str:
+        self.section = text
+        return super().heading(text, level, **attributes)
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        drawing = draw(code)
+        if info or not drawing.lines:
+            return super().block_code(code, info)
+        label = f"drawing: {html.unescape(self.section)}"
+        return render("drawing.html.j2", picture=drawing, label=label)
+
+    def list_item(self, text: str, **attributes: Any) -> str:
+        trap = _TRAP.match(text) if self.section == "Traps" else None
+        if trap is None:
+            return super().list_item(text, **attributes)
+        bold, further, told = trap.groups(default="")
+        return f"<li><details><summary>{bold}{further}</summary>{told}</details></li>\n"
+
+    def inline_math(self, text: str) -> str:
+        return _mathml(text, "inline")
+
+    def block_math(self, text: str) -> str:
+        return f'<div class="formula">{_mathml(text, "block")}</div>\n'
+
+
+def render_lesson(title: str, stub: str) -> str:
+    """Return the page of a stub in the percent format; it loads nothing.
+
+    Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
+    """
+    markdown = mistune.create_markdown(renderer=_Lesson(), plugins=["table", "math"])
+    body = Markup(markdown(_markdown(stub)))  # noqa: S704 - the renderer above escapes
+    return render("lesson.html.j2", title=title, body=body)
+
+
+def _mathml(formula: str, display: str) -> str:
+    """Return a formula as MathML; what the library makes has references to characters as text."""
+    tree = convert_to_element(formula, display=display)
+    for element in tree.iter():
+        element.text = html.unescape(element.text or "")
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _markdown(stub: str) -> str:
+    """Return a stub's text, with its code in fences."""
+    before, *cells = _CELL.split(stub)
+    parts = [before] if before.strip() else []
+    for kind, cell in zip(cells[::2], cells[1::2], strict=True):
+        if kind:
+            text = re.sub(r"^# ?", "", cell, flags=re.MULTILINE)
+            parts.append(_FORMULA.sub(r"\n\n$$\n\1\n$$\n\n", text))
+        else:
+            parts.append(f"```python\n{cell.strip()}\n```")
+    return "\n\n".join(parts)
