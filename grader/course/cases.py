@@ -49,6 +49,9 @@ class Case(Record):
     outputs: dict[str, Output] = Field(
         default={}, description="outputs of another shape than the target's"
     )
+    calls: int = Field(
+        default=1, ge=1, description="how many times in a row it is called with the same arguments"
+    )
     gradient: bool = Field(default=True, description="whether gradients are compared as well")
 
     @property

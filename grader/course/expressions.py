@@ -10,7 +10,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ RULES: dict[str, tuple[str, ...]] = {
     "distinct": ("int",),
 }
 _PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\](\s+training)?$")
+_TOOL = re.compile(r"^(?:squared error|momentum of (\w+))$")
+_AFTER = re.compile(r"^(.+?)\s+after\s+(\w+)$")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class TensorSpec:
     below: Size | None  # exclusive upper bound of an int tensor
     dtype: str = "int64"  # of an int tensor
     rule: str = ""  # what draws it, "" for values that know nothing of each other
+    after: str = ""  # the given module whose parameters it is, once the call is over
 
     @property
     def held(self) -> str:
@@ -144,7 +147,18 @@ class LiteralSpec:
         return made
 
 
-ArgumentSpec = TensorSpec | ProbeSpec | LiteralSpec | Size
+@dataclass(frozen=True)
+class ToolSpec:
+    """`momentum of model` or `squared error`: what training needs beside a model."""
+
+    of: str  # the input that is a given module, "" for a loss
+
+    def names(self) -> frozenset[str]:
+        """Return the dims that it reads: none."""
+        return frozenset()
+
+
+ArgumentSpec = TensorSpec | ProbeSpec | LiteralSpec | ToolSpec | Size
 
 
 def parse_argument(text: str) -> ArgumentSpec:
@@ -152,6 +166,8 @@ def parse_argument(text: str) -> ArgumentSpec:
     text = text.strip()
     if found := _TENSOR.match(text):
         return _tensor(text, *found.groups())
+    if found := _TOOL.match(text):
+        return ToolSpec(found[1] or "")
     if found := _PROBE.match(text):
         probe, texts, training = found.groups()
         if probe not in PROBES:
@@ -184,6 +200,8 @@ def _tensor(text: str, dtype: str, axes: str, below: str | None, rule: str | Non
 
 def parse_output(text: str) -> TensorSpec:
     """Read what comes back: a tensor, a plain number or what is opaque; raises ValueError."""
+    if found := _AFTER.match(text.strip()):
+        return replace(parse_output(found[1]), after=found[2])
     if text.strip() in (NUMBER, OPAQUE):
         return TensorSpec(text.strip(), (), None)
     spec = parse_argument(text)

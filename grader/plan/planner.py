@@ -15,6 +15,7 @@ from grader.course.expressions import (
     LiteralSpec,
     ProbeSpec,
     TensorSpec,
+    ToolSpec,
     literal,
     parse_argument,
     parse_dim,
@@ -34,6 +35,7 @@ from grader.worker.protocol import (
     Scalar,
     TargetKind,
     TensorKey,
+    Tool,
     Value,
 )
 
@@ -126,6 +128,8 @@ class TargetPlanner:
                 values = draw_normal((size, size), seed_of(seed, part)) / sqrt(size)
                 keys[part] = self.tensor(drawn, f"{name}.{part}", values, case)
             return Probe(spec.probe, **keys, max_len=sum(more), training=spec.training)
+        if isinstance(spec, ToolSpec):
+            return Tool(list(self.target.inputs).index(spec.of) if spec.of else None)
         return Value(spec.value(dims))
 
     def _values(self, spec: TensorSpec | LiteralSpec, dims: Mapping[str, int], seed: int) -> Array:
@@ -187,6 +191,8 @@ class TargetPlanner:
             options=dict(drawn.options),
             inputs=self.inputs(drawn, case),
             outputs=list(self.target.outputs),
+            after=self._after(),
+            times=case.calls,
             numbers=self._outputs_of(NUMBER),
             opaque=self._outputs_of(OPAQUE),
             as_dict=self.target.as_dict,
@@ -197,6 +203,11 @@ class TargetPlanner:
             earlier=earlier or self.target.earlier,
             **more,
         )
+
+    def _after(self) -> int | None:
+        """Return the place of the given module whose parameters come back, if any do."""
+        named = [spec.after for spec in self.target.output_specs.values() if spec.after]
+        return list(self.target.inputs).index(named[0]) if named else None
 
     def _outputs_of(self, kind: str) -> list[str]:
         return [name for name, spec in self.target.output_specs.items() if spec.kind == kind]

@@ -53,7 +53,10 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     inputs = bench.targets.inputs(call.inputs, strided=call.strided)
     kept = list(inputs)
-    returned = ready.function(*inputs)
+    for _ in range(call.times):
+        returned = ready.function(*inputs)
+    if call.after is not None:
+        returned = returned, torch.stack([p.detach() for p in kept[call.after].parameters()])
     for place, value in enumerate(kept):
         if isinstance(value, Tensor):
             claim.add(tensor_name(Group.INPUT, place), value)

@@ -106,12 +106,24 @@ class Probe:
     training: bool = False  # its mode when it is given
 
 
-Argument = Value | TensorKey | Probe
+@dataclass(frozen=True)
+class Tool:
+    """An argument that training needs: an optimizer of a given module, or a loss."""
+
+    of: int | None  # the place of the given module among the inputs, None for a loss
+
+
+Argument = Value | TensorKey | Probe | Tool
 
 
 def _arguments(rows: Sequence[Mapping[str, Any]]) -> tuple[Argument, ...]:
     """Read arguments back: each kind has a field of its own."""
-    kinds: dict[str, type[Argument]] = {"value": Value, "tensor": TensorKey, "probe": Probe}
+    kinds: dict[str, type[Argument]] = {
+        "value": Value,
+        "tensor": TensorKey,
+        "probe": Probe,
+        "of": Tool,
+    }
     return tuple(kinds[next(iter(row))](**row) for row in rows)
 
 
@@ -156,6 +168,8 @@ class WorkerCall:
     watch: bool = False  # for forbidden names
     seed: int = 0  # of what is drawn at random; the same gives the same
     repeats: int = 1  # of the inputs of a training call, each under a mask of its own
+    times: int = 1  # that it is called with the same inputs, one after the other
+    after: int | None = None  # the place of a given module whose parameters come back, too
     training: Training | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
     as_dict: bool = False  # the outputs come in a dict

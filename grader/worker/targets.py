@@ -21,9 +21,11 @@ from grader.worker.protocol import (
     Scalar,
     TargetKind,
     TensorKey,
+    Tool,
     Value,
     WorkerCall,
 )
+from grader.worker.tools import build_tool
 
 # how modules of the same names and shapes are bound, if they are
 Recipes = dict[Hashable, list[Bond] | Unbound]
@@ -98,6 +100,8 @@ class Targets:
                 case Probe(_, own, mixed):
                     values = (self.tensors[key].clone() for key in (own, mixed))
                     made.append(build_probe(argument, *values))
+                case Tool(of):
+                    made.append(build_tool(None if of is None else made[of]))
                 case Value(value):
                     made.append(value)
         return made

@@ -1,0 +1,158 @@
+# %% [markdown]
+# # Exercise 12: learning
+#
+# ## What it is for
+#
+# A model of random parameters knows nothing. Training is one small step, done many thousand times:
+# measure how wrong the model is on a few samples, ask for each parameter in which direction it gets
+# less wrong, and move all of them a little that way. Everything before this exercise was about what
+# a model computes; this one is about how it learns to.
+#
+# Two parts are to be written:
+#
+# - **How large a step is.** A transformer is trained with a learning rate that changes: small at
+#   first, for its first gradients are wild; then large; then smaller and smaller.
+# - **The step itself.** It has an order, and most programs that "train but do not learn" have it
+#   wrong.
+#
+# ## The formulas
+#
+# **Warm-up and cosine.** Steps are counted from 0. During the first $w$ steps (`warmup`) the rate
+# rises evenly to the peak $p$, so that step $w - 1$ is the first at the peak (Vaswani et al. 2017,
+# section 5.3). Then it follows half a cosine down to the floor $f$, which is reached at step
+# `total`, written $n$, and kept from there on (Loshchilov and Hutter 2017, equation 5):
+#
+# $$\mathrm{rate}(s) = p \cdot \frac{s + 1}{w} \quad \text{where } s < w$$
+#
+# $$\mathrm{rate}(s) = f + \frac{p - f}{2} \left(1 + \cos\left(\pi \cdot \frac{s - w}{n - w}\right)\right) \quad \text{where } w \le s < n$$
+#
+# $$\mathrm{rate}(s) = f \quad \text{where } s \ge n$$
+#
+# With w = 4, n = 12, p = 1 and f = 0:
+#
+# ```
+#     step     0     1     2     3     4     5      6      7     8    10     12    13
+#     rate    0.25  0.5   0.75  1.0   1.0  0.962  0.854  0.691  0.5  0.146   0     0
+#             |---- warm-up ----|     |------ half a cosine ------------|   | floor
+# ```
+#
+# **Clipping by norm.** One strange batch can give a gradient a thousand times larger than usual, and
+# one step along it destroys what was learned. So the gradient of all parameters together, taken as
+# one long vector $g$, is shortened where it is longer than `max_norm`, written $c$ (Pascanu et al.
+# 2013, algorithm 1):
+#
+# $$g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right)$$
+#
+# Its direction stays. One norm over all parameters: shortening each by itself turns the direction.
+#
+# ## The order of a step
+#
+# ```
+#     forget old gradients      torch adds gradients up: what is left of the last step counts
+#              |
+#          the loss             loss_function(model, batch), a tensor of shape ()
+#              |
+#          backward             fills .grad of every parameter
+#              |
+#            clip               shortens .grad, all parameters together
+#              |
+#            step               moves the parameters by what is in .grad
+# ```
+#
+# What comes back is the loss as a Python number: what it was before the parameters moved.
+#
+# ## Shapes, step by step
+#
+# | step | shape | |
+# | --- | --- | --- |
+# | loss | () | one number, with a graph behind it |
+# | gradients | those of the parameters | filled by `backward` |
+# | what comes back | a Python float | without a graph |
+#
+# ## Traps
+#
+# - **The first step does nothing.** With s / w in place of (s + 1) / w the rate begins at zero.
+# - **The cosine begins before its time.** It runs from the end of the warm-up to `total`, so what
+#   counts is (s - w) / (n - w), and neither s / n nor (s - w) / n.
+# - **A whole cosine.** With 2π in place of π the rate goes down and comes up again.
+# - **The floor is forgotten.** It is where the cosine ends, not only what stands behind it: the wave
+#   goes from the peak to the floor.
+# - **After the end.** A cosine goes up again behind `total`; the rate stays at the floor.
+# - **No warm-up at all.** With `warmup` 0 there is nothing to divide by, and the first step is
+#   already the cosine's.
+# - **Whole numbers.** `//` leaves zeros and ones of a share.
+# - **Gradients add up.** Without `zero_grad` each step moves by the sum of all gradients so far. The
+#   loss goes down for a while, and then it does not.
+# - **Forgotten too late.** After `backward` there is nothing left to step with.
+# - **Clipped too late.** After the step a short gradient is of no use.
+# - **Each by itself.** `clip_grad_value_` cuts single numbers, and a loop over parameters shortens
+#   each alone. Both turn the direction.
+# - **The wrong length.** The norm is the root of the sum of all squares. And a gradient that is short
+#   enough stays as it is: it is never made longer.
+# - **The limit is not heard.** `max_norm` is an argument; 1.0 is only its default.
+# - **The loss of afterwards.** Computed again behind the step it is another one, and costs twice.
+# - **A tensor comes back.** Its graph keeps the memory of every step alive, as long as somebody keeps
+#   the losses for a picture: `.item()` gives the number alone.
+# - **The model's mode.** It is for whoever calls to say; leave it as it is.
+#
+# ## Further reading
+#
+# - Vaswani et al. 2017, *Attention Is All You Need*, section 5.3 (warm-up).
+# - Loshchilov and Hutter 2017, *SGDR: Stochastic Gradient Descent with Warm Restarts* (the cosine).
+# - Pascanu et al. 2013, *On the difficulty of training recurrent neural networks* (clipping).
+#
+# Check your work with `grade check exercise12`.
+
+# %%
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+# %% [markdown]
+# ### `learning_rate(step, warmup, total, peak, floor=0.0)`
+#
+# How large the step of that number is.
+
+
+# %%
+def learning_rate(
+    step: int, *, warmup: int, total: int, peak: float, floor: float = 0.0
+) -> float:
+    """Return the learning rate of a step: an even rise, half a cosine down, then the floor.
+
+    Steps are counted from 0. Step `warmup` - 1 is the first at the peak; the floor is reached at
+    step `total`.
+    Source: Vaswani et al. 2017, section 5.3; Loshchilov and Hutter 2017, equation 5.
+
+    Example: learning_rate(8, warmup=4, total=12, peak=1.0) is 0.5.
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ### `training_step(model, optimizer, loss_function, batch, max_norm=1.0)`
+#
+# One step of training, from a batch to moved parameters.
+
+
+# %%
+def training_step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss_function: Callable[[nn.Module, Tensor], Tensor],
+    batch: Tensor,
+    *,
+    max_norm: float = 1.0,
+) -> float:
+    """Move the parameters of a model once, and return the loss before that as a Python number.
+
+    `loss_function(model, batch)` returns the loss, a tensor of shape (). The gradient of all
+    parameters together is shortened to `max_norm` where it is longer. What gradients there were
+    before does not count.
+    Source: Pascanu et al. 2013, algorithm 1.
+
+    Example: type(training_step(model, optimizer, loss_function, batch)) is float.
+    """
+    raise NotImplementedError
