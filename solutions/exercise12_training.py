@@ -93,7 +93,8 @@
 # - **The loss of afterwards.** Computed again behind the step it is another one, and costs twice.
 # - **A tensor comes back.** Its graph keeps the memory of every step alive, as long as somebody keeps
 #   the losses for a picture: `.item()` gives the number alone.
-# - **The model's mode.** It is for whoever calls to say; leave it as it is.
+# - **The model's mode.** A step leaves the model in training mode, or as it was; evaluation mode
+#   switches dropout off, and the next step would train another model.
 #
 # ## Further reading
 #
