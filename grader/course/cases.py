@@ -8,7 +8,9 @@ from pydantic import Field
 from grader.course.expressions import (
     ArgumentSpec,
     LiteralSpec,
+    ProbeSpec,
     TensorSpec,
+    ToolSpec,
     literal_array,
     parse_argument,
     parse_output,
@@ -139,3 +141,20 @@ def _unlike(came: str, declared: ArgumentSpec) -> str:
         return "values in a list are for a tensor, and the target declares none here"
     fits = {"float": "fi", "int": "i", "bool": "b"}[declared.kind]
     return "" if came in fits else f"the values should be those of a tensor of {declared.kind}s"
+
+
+def misfit_of_training(
+    declared: Mapping[str, ArgumentSpec], outputs: Mapping[str, TensorSpec]
+) -> tuple[tuple[str, ...], str] | None:
+    """Return where an optimizer, or what comes back after, is not of a given module, and why."""
+    given = [name for name, spec in declared.items() if isinstance(spec, ProbeSpec)]
+    for name, spec in declared.items():
+        if isinstance(spec, ToolSpec) and spec.of and spec.of not in given:
+            return ("inputs", name), f"'{spec.of}' is no given module among the inputs"
+    after = [(name, spec.after) for name, spec in outputs.items() if spec.after]
+    for name, of in after:
+        if of not in given:
+            return ("outputs", name), f"'{of}' is no given module among the inputs"
+        if len(outputs) != 2 or name != list(outputs)[1] or len(after) != 1:
+            return ("outputs", name), "it comes second, after the one that is returned"
+    return None

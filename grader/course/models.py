@@ -12,14 +12,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from grader.course.cases import Case, misfit_of
+from grader.course.cases import Case, misfit_of, misfit_of_training
 from grader.course.expressions import (
     ArgumentSpec,
-    ProbeSpec,
     Range,
     Size,
     TensorSpec,
-    ToolSpec,
     parse_argument,
     parse_dim,
     parse_output,
@@ -187,7 +185,8 @@ class Target(Record):
         for where, name, spec in places:
             if unknown := sorted(spec.names() - set(self.dims)):
                 raise error_at((where, name), f"reads the dim '{unknown[0]}', not declared")
-        _check_training(self)
+        if wrong := misfit_of_training(self.input_specs, self.output_specs):
+            raise error_at(*wrong)
         names = [p.name for p in self.properties]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"the property '{twice[0]}' is declared twice: give one an id")
@@ -207,20 +206,6 @@ class Target(Record):
             if wrong := misfit_of(case, self.input_specs, self.output_specs, self.dims):
                 raise error_at((*place, *wrong[0]), wrong[1])
         return self
-
-
-def _check_training(target: Target) -> None:
-    """Raise ValueError where an optimizer, or what comes back after, is not of a given module."""
-    given = [n for n, spec in target.input_specs.items() if isinstance(spec, ProbeSpec)]
-    for name, spec in target.input_specs.items():
-        if isinstance(spec, ToolSpec) and spec.of and spec.of not in given:
-            raise error_at(("inputs", name), f"'{spec.of}' is no given module among the inputs")
-    after = [(name, spec.after) for name, spec in target.output_specs.items() if spec.after]
-    for name, of in after:
-        if of not in given:
-            raise error_at(("outputs", name), f"'{of}' is no given module among the inputs")
-        if len(target.outputs) != 2 or name != list(target.outputs)[1] or len(after) != 1:
-            raise error_at(("outputs", name), "it comes second, after the one that is returned")
 
 
 class Exercise(Record):

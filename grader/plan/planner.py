@@ -181,7 +181,7 @@ class TargetPlanner:
         construct = self._construct(drawn, case)
         filled = filled and (self.target.kind is TargetKind.MODULE or earlier is not None)
         roles = () if more.get("refused") or not filled else self._roles(drawn, case, construct)
-        return Call(
+        call = Call(
             id=str(CallId(self.target.name, what, part)),
             target=self.target.name,
             kind=self.target.kind,
@@ -191,11 +191,7 @@ class TargetPlanner:
             options=dict(drawn.options),
             inputs=self.inputs(drawn, case),
             outputs=list(self.target.outputs),
-            after=self._after(),
             times=case.calls,
-            numbers=self._outputs_of(NUMBER),
-            opaque=self._outputs_of(OPAQUE),
-            as_dict=self.target.as_dict,
             roles=roles,
             parameters={
                 r.name: self.tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
@@ -203,14 +199,19 @@ class TargetPlanner:
             earlier=earlier or self.target.earlier,
             **more,
         )
+        return self._returning(call)
 
-    def _after(self) -> int | None:
-        """Return the place of the given module whose parameters come back, if any do."""
-        named = [spec.after for spec in self.target.output_specs.values() if spec.after]
-        return list(self.target.inputs).index(named[0]) if named else None
-
-    def _outputs_of(self, kind: str) -> list[str]:
-        return [name for name, spec in self.target.output_specs.items() if spec.kind == kind]
+    def _returning(self, call: Call) -> Call:
+        """Return a call that tells in which form its outputs come back."""
+        specs = self.target.output_specs
+        after = [spec.after for spec in specs.values() if spec.after]
+        return replace(
+            call,
+            after=list(self.target.inputs).index(after[0]) if after else None,
+            numbers=[name for name, spec in specs.items() if spec.kind == NUMBER],
+            opaque=[name for name, spec in specs.items() if spec.kind == OPAQUE],
+            as_dict=self.target.as_dict,
+        )
 
     def _construct(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
         """Return what the constructor of a case gets."""
