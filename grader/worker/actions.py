@@ -248,13 +248,13 @@ def _train_to_end(
     # well below what is asked for, for the last step may raise the loss again
     enough = nn.functional.nll_loss(before, labels) * training.share / 2
     module.train()
-    optimizer = Adam(list(module.parameters()), training.learning_rate)
+    adam = Adam(list(module.parameters()), training.learning_rate)
     for _ in range(training.steps):
         loss = nn.functional.nll_loss(module(*inputs), labels)
         if loss.detach() < enough:
             break
         loss.backward()
-        optimizer.step()
+        adam.step()
     module.eval()
 
 
