@@ -24,7 +24,9 @@
 #
 # $$\mathrm{rate}(s) = p \cdot \frac{s + 1}{w} \quad \text{where } s < w$$
 #
-# $$\mathrm{rate}(s) = f + \frac{p - f}{2} \left(1 + \cos\left(\pi \cdot \frac{s - w}{n - w}\right)\right) \quad \text{where } w \le s < n$$
+# $$\mathrm{rate}(s) = f + \frac{p - f}{2}
+#   \left(1 + \cos\left(\pi \cdot \frac{s - w}{n - w}\right)\right)
+#   \quad \text{where } w \le s < n$$
 #
 # $$\mathrm{rate}(s) = f \quad \text{where } s \ge n$$
 #
@@ -36,10 +38,10 @@
 #             |---- warm-up ----|     |------ half a cosine ------------|   | floor
 # ```
 #
-# **Clipping by norm.** One strange batch can give a gradient a thousand times larger than usual, and
-# one step along it destroys what was learned. So the gradient of all parameters together, taken as
-# one long vector $g$, is shortened where it is longer than `max_norm`, written $c$ (Pascanu et al.
-# 2013, algorithm 1):
+# **Clipping by norm.** One strange batch can give a gradient a thousand times larger than usual,
+# and one step along it destroys what was learned. So the gradient of all parameters together, taken
+# as one long vector $g$, is shortened where it is longer than `max_norm`, written $c$ (Pascanu et
+# al. 2013, algorithm 1):
 #
 # $$g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right)$$
 #
@@ -75,24 +77,24 @@
 # - **The cosine begins before its time.** It runs from the end of the warm-up to `total`, so what
 #   counts is (s - w) / (n - w), and neither s / n nor (s - w) / n.
 # - **A whole cosine.** With 2π in place of π the rate goes down and comes up again.
-# - **The floor is forgotten.** It is where the cosine ends, not only what stands behind it: the wave
-#   goes from the peak to the floor.
+# - **The floor is forgotten.** It is where the cosine ends, not only what stands behind it: the
+#   wave goes from the peak to the floor.
 # - **After the end.** A cosine goes up again behind `total`; the rate stays at the floor.
 # - **No warm-up at all.** With `warmup` 0 there is nothing to divide by, and the first step is
 #   already the cosine's.
 # - **Whole numbers.** `//` leaves zeros and ones of a share.
-# - **Gradients add up.** Without `zero_grad` each step moves by the sum of all gradients so far. The
-#   loss goes down for a while, and then it does not.
+# - **Gradients add up.** Without `zero_grad` each step moves by the sum of all gradients so far.
+#   The loss goes down for a while, and then it does not.
 # - **Forgotten too late.** After `backward` there is nothing left to step with.
 # - **Clipped too late.** After the step a short gradient is of no use.
 # - **Each by itself.** `clip_grad_value_` cuts single numbers, and a loop over parameters shortens
 #   each alone. Both turn the direction.
-# - **The wrong length.** The norm is the root of the sum of all squares. And a gradient that is short
-#   enough stays as it is: it is never made longer.
+# - **The wrong length.** The norm is the root of the sum of all squares. And a gradient that is
+#   short enough stays as it is: it is never made longer.
 # - **The limit is not heard.** `max_norm` is an argument; 1.0 is only its default.
 # - **The loss of afterwards.** Computed again behind the step it is another one, and costs twice.
-# - **A tensor comes back.** Its graph keeps the memory of every step alive, as long as somebody keeps
-#   the losses for a picture: `.item()` gives the number alone.
+# - **A tensor comes back.** Its graph keeps the memory of every step alive, as long as somebody
+#   keeps the losses for a picture: `.item()` gives the number alone.
 # - **The model's mode.** A step leaves the model in training mode, or as it was; evaluation mode
 #   switches dropout off, and the next step would train another model.
 #
