@@ -120,9 +120,7 @@ from torch import Tensor, nn
 
 
 # %%
-def learning_rate(
-    step: int, *, warmup: int, total: int, peak: float, floor: float = 0.0
-) -> float:
+def learning_rate(step: int, *, warmup: int, total: int, peak: float, floor: float = 0.0) -> float:
     """Return the learning rate of a step: an even rise, half a cosine down, then the floor.
 
     Steps are counted from 0. Step `warmup` - 1 is the first at the peak; the floor is reached at
