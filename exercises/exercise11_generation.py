@@ -1,6 +1,21 @@
 # %% [markdown]
 # # Exercise 11: writing
 #
+# ## Before you begin
+#
+# - **You learn to** let a language model write, and spare it the work that it has done before.
+# - **You need** exercises 3, 8 and 10.
+# - **Time:** 70 to 140 minutes, for three parts and about 50 lines.
+# - **Difficulty:** 4 of 4.
+#
+# Calls that help:
+#
+# - `x.topk(3)` has the three largest numbers, in order, and where they stand.
+# - `torch.cat([a, b], dim=0)` joins tensors along an axis that is there already.
+# - `torch.multinomial(p, 1, generator=g)` draws one place from each row of probabilities.
+# - `with torch.no_grad():` runs code for which no gradient will be asked.
+# - `model.training` says which mode a model is in, and `model.train(mode)` sets it.
+#
 # ## What it is for
 #
 # A language model does one thing: it reads some tokens and gives each token of the vocabulary a

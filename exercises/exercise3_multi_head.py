@@ -1,6 +1,21 @@
 # %% [markdown]
 # # Exercise 3: multi-head attention
 #
+# ## Before you begin
+#
+# - **You learn to** run many heads at once, without a loop, and test that no number went to a wrong
+#   place.
+# - **You need** exercises 1 and 2.
+# - **Time:** 50 to 100 minutes, for three parts and about 30 lines.
+# - **Difficulty:** 3 of 4.
+#
+# Calls that help:
+#
+# - `x.reshape(2, 3, 4)` gives another shape to the same numbers in the same order.
+# - `x.view(2, 3, 4)` does so too, and refuses where it would have to copy.
+# - `x.transpose(1, 2)` exchanges two axes. This changes the order of the numbers.
+# - `a // b` divides whole numbers, and `a % b` is what is left over.
+#
 # ## What it is for
 #
 # One head makes one weighted mean. But a word has several questions at once: in "Ada lent Max her

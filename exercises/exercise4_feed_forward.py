@@ -1,6 +1,21 @@
 # %% [markdown]
 # # Exercise 4: the feed-forward network
 #
+# ## Before you begin
+#
+# - **You learn to** write the part of a layer that works on each position alone, with options that
+#   are checked.
+# - **You need** modules, as in exercise 2.
+# - **Time:** 25 to 50 minutes, for one part and about 10 lines.
+# - **Difficulty:** 1 of 4.
+#
+# Calls that help:
+#
+# - `nn.ReLU()` and `nn.GELU()` are activations as modules. The argument `approximate` chooses the
+#   form of the second.
+# - `nn.Dropout(p)` is a module, so `model.train()` turns it on and `model.eval()` turns it off.
+# - `raise ValueError("what is wrong")` ends a call whose arguments make no sense.
+#
 # ## What it is for
 #
 # Attention moves information between positions, but it does little with it: the output of a head is

@@ -1,6 +1,22 @@
 # %% [markdown]
 # # Exercise 6: position encoding
 #
+# ## Before you begin
+#
+# - **You learn to** tell a model the order of its words, by a fixed table or by learned vectors.
+# - **You need** modules, as in exercise 2, and sine and cosine.
+# - **Time:** 45 to 90 minutes, for three parts and about 25 lines.
+# - **Difficulty:** 2 of 4.
+#
+# Calls that help:
+#
+# - `torch.arange(5)` has the whole numbers 0 to 4. With `dtype=` they are floats.
+# - `x[:, None]` has one axis more, of size 1. A column (t, 1) times a row (n,) is a table (t, n).
+# - `x[:, 0::2]` is every second column from column 0. You can assign to it.
+# - `self.register_buffer("name", x)` keeps a tensor that is saved and moved, and not trained.
+# - `nn.Embedding(n, k)` is a table of n trained vectors. Call it with whole numbers to look them
+#   up.
+#
 # ## What it is for
 #
 # Attention is blind to order. Shuffle the words of a sentence and each word gets exactly the vector

@@ -1,6 +1,22 @@
 # %% [markdown]
 # # Exercise 9: the decoder layer
 #
+# ## Before you begin
+#
+# - **You learn to** write the layer that reads two sequences at once, and layer normalization by
+#   hand.
+# - **You need** exercises 3, 5 and 8.
+# - **Time:** 65 to 130 minutes, for three parts and about 50 lines.
+# - **Difficulty:** 3 of 4.
+#
+# Calls that help:
+#
+# - `nn.Parameter(x)` is a tensor that is trained, once it is an attribute of a module.
+# - `x.mean(dim=0, keepdim=True)` leaves the axis in place, with size 1, so that it can be
+#   subtracted from `x`.
+# - `x.var(dim=0)` is a variance. Look up what its argument `correction` is where you give none.
+# - `torch.ones(t, t, dtype=torch.bool)` is a mask that hides nothing.
+#
 # ## What it is for
 #
 # A translation is written word by word, and each new word depends on two sequences: on what has

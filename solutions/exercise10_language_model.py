@@ -1,6 +1,22 @@
 # %% [markdown]
 # # Exercise 10: a language model
 #
+# ## Before you begin
+#
+# - **You learn to** write the loss of a language model, and build the model from your own parts.
+# - **You need** exercises 4, 5, 7 and 8.
+# - **Time:** 60 to 120 minutes, for three parts and about 40 lines.
+# - **Difficulty:** 3 of 4.
+#
+# Calls that help:
+#
+# - `x[:, 1:]` leaves out the first place of each row, and `x[:, :-1]` the last one.
+# - `x[mask]` picks the rows where a mask is true.
+# - `nn.functional.cross_entropy(logits, targets)` is the mean loss of logits (n, v) for targets
+#   (n,).
+# - `x.gather(1, index)` picks one number of each row, or several.
+# - A parameter that two places use is one parameter: its gradients add up.
+#
 # ## What it is for
 #
 # A language model reads a text and says, at every place, how probable each token is to come next.

@@ -1,6 +1,23 @@
 # %% [markdown]
 # # Exercise 12: learning
 #
+# ## Before you begin
+#
+# - **You learn to** write the step that trains every model, and a learning rate that rises and
+#   falls.
+# - **You need** derivatives, and a model that gives a loss. Exercises 1 to 11 are not needed.
+# - **Time:** 30 to 60 minutes, for two parts and about 15 lines.
+# - **Difficulty:** 2 of 4.
+#
+# Calls that help:
+#
+# - `math.cos(x)` and `math.pi` work on plain numbers, as this learning rate is one.
+# - `optimizer.zero_grad()` forgets gradients, and `optimizer.step()` moves the parameters that it
+#   holds.
+# - `loss.backward()` adds its gradients to `.grad` of each parameter.
+# - `nn.utils.clip_grad_norm_` shortens gradients in place. A final underscore says so.
+# - `loss.item()` is the number in a tensor that has only one.
+#
 # ## What it is for
 #
 # A model of random parameters knows nothing. Training is one small step, done many thousand times:

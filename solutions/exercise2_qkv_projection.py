@@ -1,6 +1,21 @@
 # %% [markdown]
 # # Exercise 2: query, key and value projections
 #
+# ## Before you begin
+#
+# - **You learn to** write a module with layers that learn, and use one module inside another.
+# - **You need** exercise 1, and classes in Python.
+# - **Time:** 25 to 50 minutes, for two parts and about 10 lines.
+# - **Difficulty:** 1 of 4.
+#
+# Calls that help:
+#
+# - `nn.Module` is the class of all modules. Layers that you set as attributes in `__init__`, after
+#   `super().__init__()`, are found by optimizers and saved.
+# - `nn.Linear(n, m)` turns the last axis from size n into size m. All other axes stay. With
+#   `bias=False` it only multiplies.
+# - `self.layer(x)` runs a layer. You write `forward`, and torch calls it.
+#
 # ## What it is for
 #
 # Bare self-attention has nothing to learn: a word matches whatever happens to lie near it, itself
@@ -45,8 +60,8 @@
 # | weights | (b, t, t) |
 # | output | (b, t, d) |
 #
-# Names count here: the modules are called `to_queries`, `to_keys` and `to_values`, so that the
-# grader can put the same numbers into your layers and into its own.
+# Call the modules `to_queries`, `to_keys` and `to_values`. The grader puts the same numbers into
+# your layers and into its own, and these names tell it which is which.
 #
 # ## A worked example
 #

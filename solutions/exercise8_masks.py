@@ -1,6 +1,23 @@
 # %% [markdown]
 # # Exercise 8: masks
 #
+# ## Before you begin
+#
+# - **You learn to** hide positions from attention, and keep NaN out of values and gradients.
+# - **You need** exercises 1 to 3.
+# - **Time:** 60 to 120 minutes, for four parts and about 35 lines.
+# - **Difficulty:** 3 of 4.
+#
+# Calls that help:
+#
+# - `a < b` and `a <= b` compare number by number and give true or false for each. `~mask` turns
+#   them round.
+# - `x.masked_fill(mask, value)` puts a value wherever the mask is true.
+# - `mask.all(dim=0)` asks whether all are true along an axis. With `keepdim=True` that axis stays,
+#   with size 1, so the result still fits the tensor.
+# - `x.unsqueeze(1)` adds an axis of size 1, and `x.expand(4, 3, 3)` repeats along such axes.
+# - `x.repeat_interleave(3, dim=0)` repeats each row three times before it goes on to the next.
+#
 # ## What it is for
 #
 # So far every position has looked at every other one. Two things forbid that. A model that

@@ -1,6 +1,23 @@
 # %% [markdown]
 # # Exercise 1: attention
 #
+# ## Before you begin
+#
+# - **You learn to** write the attention that every transformer uses, and say what its scale and its
+#   softmax do.
+# - **You need** Python, tensors of torch, and the product of two matrices.
+# - **Time:** 30 to 60 minutes, for three parts and about 10 lines.
+# - **Difficulty:** 1 of 4.
+#
+# Calls that help:
+#
+# - `a @ b` multiplies matrices: the last two axes count, and those before them are batches.
+# - `x.mT` is `x` with its last two axes exchanged; `x.transpose(1, 2)` names the two axes.
+# - `torch.softmax(x, dim=1)` makes weights of numbers. Along the axis that `dim` names they sum to
+#   one. A negative `dim` counts from the end.
+# - `x.size(1)` is the size of an axis, and `x.shape` has all of them.
+# - A bare `*` among parameters means that those behind it are given by name: `scale=0.5`.
+#
 # ## What it is for
 #
 # A sentence reaches a model as a row of vectors, one for each word, and each was looked up without

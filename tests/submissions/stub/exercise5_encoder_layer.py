@@ -1,6 +1,20 @@
 # %% [markdown]
 # # Exercise 5: the encoder layer
 #
+# ## Before you begin
+#
+# - **You learn to** join sublayers by skip connections and norms, in the old order and in the new
+#   one.
+# - **You need** modules, as in exercise 2. You can do it before exercises 3 and 4.
+# - **Time:** 30 to 60 minutes, for one part and about 15 lines.
+# - **Difficulty:** 2 of 4.
+#
+# Calls that help:
+#
+# - `nn.LayerNorm(k)` norms the last axis, of size k. Each one has parameters of its own.
+# - `nn.Dropout(p)` has no parameters: one may serve several places.
+# - A module that you are given becomes a part of yours when you set it as an attribute.
+#
 # ## What it is for
 #
 # Attention gathers, the feed-forward network digests. An encoder layer joins the two sublayers so

@@ -1,6 +1,22 @@
 # %% [markdown]
 # # Exercise 7: a transformer that classifies
 #
+# ## Before you begin
+#
+# - **You learn to** build a whole model from parts, from token numbers to the probabilities of
+#   classes.
+# - **You need** exercises 3 to 6.
+# - **Time:** 40 to 80 minutes, for two parts and about 25 lines.
+# - **Difficulty:** 2 of 4.
+#
+# Calls that help:
+#
+# - `nn.Embedding(n, k)` looks up vectors of width k by whole numbers.
+# - `x.mean(dim=0)` is the mean along an axis, and that axis is gone.
+# - `torch.log_softmax(x, dim=0)` is the logarithm of a softmax, in one safe step.
+# - `nn.Sequential(*layers)` runs modules in turn, and `nn.ModuleList(layers)` only holds them. Both
+#   let an optimizer find them.
+#
 # ## What it is for
 #
 # Everything comes together: a review goes in as a row of token numbers, and out comes how probable
