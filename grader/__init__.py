@@ -23,6 +23,6 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(ipython: Any) -> None:
     """Answer to `%load_ext grader`."""
-    from grader.notebook.check import load_extension
+    from grader.notebook.magics import load_extension
 
     load_extension(ipython)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.bundle.leaks import Secrets, find_leaks
 from grader.bundle.public import public_course
+from grader.bundle.solutions import solution_files
 from grader.course.derive import read_stub
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Course, Exercise
@@ -62,32 +63,29 @@ def make_bundle(
     part: str = "",
     pairs_of: Collection[str] | None = None,
     secret: bytes | None = None,
+    solutions: bool = False,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> dict[str, bytes]:
     """Return the content of each file of a course's bundle, by its path.
 
     A part comes with those before it, which its exercises import; without a name all do.
     `pairs_of` limits the exercises whose pairs of bugs are told, which take long to build. With
-    `secret`, the key of the hidden cases is in it too: it is for where work is graded, and for no
-    student. Raises CourseError where a solution or known bug would be in it.
+    `secret`, the key of the hidden cases is in it too, for where work is graded, not for students.
+    Raises CourseError where a known bug, or unasked a solution, would be in it.
     """
-    course = folder.course
-    exercises = _until(course, part)
-    ids = [exercise.id for exercise in exercises]
+    exercises = _until(folder.course, part)
+    ids = [e.id for e in exercises]
     if not folder.solutions.is_dir():
         raise CourseError(f"{folder.root} has no solutions/: a bundle is made from a whole course")
     keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
     files = {COURSE_FILE: public_course(folder, ids).encode()}
-    files |= _handouts(folder, exercises)
-    files[STANDINS] = seal(read_standins(folder))
+    files |= _handouts(folder, exercises) | {STANDINS: seal(read_standins(folder))}
     files |= _key_files(keys)
     _refuse_leaks(folder, files)  # before pairs, which take minutes
-    pairs = _pair_files(keys, ids if pairs_of is None else pairs_of, on_built)
-    _refuse_leaks(folder, pairs)
-    files |= pairs
-    if secret is not None:
-        files |= _hidden_files(folder, ids, secret, on_built)
-    files[MANIFEST] = _manifest(course.title, keys.digest, files)
+    files |= _pair_files(folder, keys, ids if pairs_of is None else pairs_of, on_built)
+    files |= solution_files(folder, exercises if solutions else ())
+    files |= _hidden_files(folder, ids, secret, on_built) if secret is not None else {}
+    files[MANIFEST] = _manifest(folder.course.title, keys.digest, files)
     return files
 
 
@@ -195,7 +193,7 @@ def _key_files(keys: Keys) -> dict[str, bytes]:
 
 
 def _pair_files(
-    keys: Keys, pairs_of: Collection[str], on_built: Callable[[str], None]
+    folder: CourseFolder, keys: Keys, pairs_of: Collection[str], on_built: Callable[[str], None]
 ) -> dict[str, bytes]:
     files = {}
     for exercise in pairs_of:
@@ -206,6 +204,7 @@ def _pair_files(
             files[f"{KEY_FOLDER}/{name}"] = (keys.place / name).read_bytes()
         except OSError as error:
             raise CourseError(f"the pairs of {exercise} cannot be read: {error.strerror}") from None
+    _refuse_leaks(folder, files)
     return files
 
 

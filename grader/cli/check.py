@@ -13,6 +13,7 @@ from grader.cli.request import CheckRequest, screen_width
 from grader.execute.launch import WarmProcess
 
 if TYPE_CHECKING:
+    from grader.cli.grade_many import Checked
     from grader.records.results import Document
 
 
@@ -32,8 +33,23 @@ def run_check(request: CheckRequest) -> int:
 
         checked = grade_many(request, warm, ProgressBar())
         status = _show(request, checked.document)
+        if not request.as_json and (text := _achieved(checked)):
+            click.echo(text)
         checked.findings.keep()  # last, since nobody waits for it
     return status
+
+
+def _achieved(checked: "Checked") -> str:
+    """Return what a student can do now, and what is next, where an exercise is complete."""
+    from grader.records.results import Status
+    from grader.report.layout import wrapped
+    from grader.student.achieved import achieved
+
+    (result, *others), findings = checked.document.results, checked.findings
+    if others or not findings.own or result.status is not Status.PASSED:
+        return ""
+    said = achieved(findings.folder, findings.folder.course.exercise(result.exercise))
+    return "\n".join(wrapped(said, screen_width(), first="  ", hang=2)) if said else ""
 
 
 def _show(request: CheckRequest, document: "Document") -> int:

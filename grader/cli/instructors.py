@@ -278,19 +278,26 @@ def export(
 @click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
 @COURSE
 @PART
-def release(into: Path, course: Path | None, part: str) -> None:
+@click.option(
+    "--with-solutions",
+    "solutions",
+    is_flag=True,
+    help="Add the solutions, for `grade compare` after the deadline.",
+)
+def release(into: Path, course: Path | None, part: str, solutions: bool) -> None:
     """Make the bundle that students get (for instructors).
 
     It has stubs, notebooks, the public course and its answer key, and no solution or known bug.
     A part comes with those before it, which its exercises build on.
 
     \b
-    Example:
+    Examples:
       grade release transformers.zip
+      grade release transformers-solved.zip --with-solutions
     """
     from grader.cli.start import run_release
 
-    click.echo(run_release(into, course, part))
+    click.echo(run_release(into, course, part, solutions=solutions))
 
 
 COMMANDS = (audit, batch, report, derive, nbgrader_group, export, release)

@@ -9,20 +9,26 @@ from grader.cli.progress import ProgressBar
 from grader.course.load import find_course, load_course
 
 
-def run_release(into: Path, course: Path | None, part: str) -> str:
+def run_release(into: Path, course: Path | None, part: str, *, solutions: bool) -> str:
     """Write the student bundle, and return what to say of it."""
     from grader.bundle.release import make_bundle, write_bundle
 
     folder = load_course(find_course(course))
     progress = ProgressBar()
     try:
-        files = make_bundle(folder, part=part, on_built=progress.key_step)
+        files = make_bundle(folder, part=part, solutions=solutions, on_built=progress.key_step)
     finally:
         progress.finish()
     write_bundle(files, into)
     size = sum(map(len, files.values())) / 2**20
+    told = f"{into}: {len(files)} files, {size:.1f} MiB, with"
+    if solutions:
+        return (
+            f"{told} the solutions in them: for after the deadline.\n"
+            f"Students take it with: grade start . --renew --bundle {into}"
+        )
     return (
-        f"{into}: {len(files)} files, {size:.1f} MiB, with no line of a solution in them.\n"
+        f"{told} no line of a solution in them.\n"
         f"Students unpack it, or: grade start my-folder --bundle {into}"
     )
 

@@ -136,6 +136,22 @@ def explain(exercise: str, target: str, submission: Path | None, course: Path | 
 
 @click.command()
 @click.argument("exercise")
+@SUBMISSION
+@COURSE
+def compare(exercise: str, submission: Path | None, course: Path | None) -> None:
+    """Show the released solution beside your own code, and what differs.
+
+    \b
+    Example:
+      grade compare exercise3
+    """
+    from grader.cli.study import run_compare
+
+    click.echo(run_compare(exercise, course, submission))
+
+
+@click.command()
+@click.argument("exercise")
 @COURSE
 def reset(exercise: str, course: Path | None) -> None:
     """Start an exercise again; what you had is kept in backups/.
@@ -219,6 +235,7 @@ COMMANDS = (
     check,
     hint,
     explain,
+    compare,
     reset,
     pack,
     doctor,

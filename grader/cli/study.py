@@ -1,4 +1,4 @@
-"""The commands that help a student along: read, hint, explain, reset and pack."""
+"""The commands that help a student along: read, hint, explain, compare, reset and pack."""
 
 import shlex
 import shutil
@@ -8,7 +8,7 @@ import click
 
 from grader.cli.course import Desk, open_desk
 from grader.cli.request import screen_width
-from grader.course.load import CourseFolder, find_course, load_course
+from grader.course.load import find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError, writing
 from grader.handin.choose import chosen_exercises
@@ -20,10 +20,11 @@ from grader.report.layout import wrapped
 def run_read(typed: str, course: Path | None, html: Path | None) -> str:
     """Write the lesson as a page, open it where no file is named, and say where it is."""
     from grader.report.lesson import render_lesson
+    from grader.student.stubs import untouched_stub
 
     folder = load_course(find_course(course))
     (exercise,) = chosen_exercises(folder, [typed])
-    page = render_lesson(f"{exercise.id}: {exercise.title}", _stub(folder, exercise))
+    page = render_lesson(f"{exercise.id}: {exercise.title}", untouched_stub(folder, exercise))
     path = html or folder.root / ".grade" / "lessons" / f"{exercise.id}.html"
     with writing(path):
         if html is None:
@@ -36,33 +37,25 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
 
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right."""
-    from grader.course.lesson import read_lesson
     from grader.grading.engine import public_key
-    from grader.report.hint import render_hint
-    from grader.student.hints import next_hint
-    from grader.student.progress import load_progress, remember_hint, remember_result
+    from grader.report.hint import render_told
+    from grader.student.hints import take_hint
+    from grader.student.progress import remember_result
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         (found,) = desk.findings.of(desk.exercises, desk.submission)
         result, source = found.result, desk.submission.source(exercise)
         key = public_key(desk.folder, exercise)
-        lesson = read_lesson(_stub(desk.folder, exercise))
     if submission is None:
         remember_result(desk.folder, result, source)
     if source.problem:
         return _unread(exercise, source)
-    advice = next_hint(exercise, key, result, lesson)
-    if advice is None:
-        return f"{exercise.id} is complete: no hint is needed."
-    topic = f"{advice.target}/{advice.topic}"
-    told = load_progress(desk.folder).of(exercise.id).hints.get(topic, 0)
-    degree = min(told + 1, len(advice.hints))
-    remember_hint(desk.folder, exercise.id, topic, degree)
+    told = take_hint(desk.folder, exercise, key, result)
     given = exercise.id
     if submission is not None:
         given += f" --submission {shlex.quote(click.format_filename(submission))}"
-    return render_hint(advice, given, degree, notebook=source.notebook, width=screen_width())
+    return render_told(told, given, notebook=source.notebook, width=screen_width())
 
 
 def _unread(exercise: Exercise, source: Source) -> str:
@@ -73,39 +66,41 @@ def _unread(exercise: Exercise, source: Source) -> str:
     return "\n".join(lines)
 
 
-def _stub(folder: CourseFolder, exercise: Exercise) -> str:
-    """The untouched lesson: the bundle's, or a source tree's stub."""
-    from grader.course.shipped import read_bundle_manifest, read_part, stub_name
-
-    if folder.shipped:
-        name = stub_name(exercise.stem, notebook=False)
-        return read_part(folder, read_bundle_manifest(folder), name).decode()
-    try:
-        return (folder.exercises / exercise.file).read_text(encoding="utf-8")
-    except OSError:
-        return ""
-
-
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
-    from grader.records.results import Status
-    from grader.report.trace import render_trace
+    from grader.report.trace import render_run
+    from grader.student.hints import target_to_explain
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
-        names = [t.name for t in exercise.targets]
-        if target and target not in names:
-            raise UsageError(f"{exercise.id} has no '{target}'; it has {', '.join(names)}")
         source = desk.submission.source(exercise)
         if source.problem:
             return _unread(exercise, source)
         (found,) = desk.findings.of(desk.exercises, desk.submission)
-    failed = [c.target for c in found.result.checks if c.status is not Status.PASSED]
-    chosen = target or next(iter(failed), names[-1])
-    trace = found.traces[chosen]
-    if trace is None:
-        return f"{exercise.id}: {chosen} has no case whose steps can be shown."
-    return render_trace(trace, exercise.id, width=screen_width()).rstrip("\n")
+    chosen = target_to_explain(exercise, found.result, target)
+    return render_run(found.traces[chosen], exercise.id, chosen, width=screen_width())
+
+
+def run_compare(typed: str, course: Path | None, submission: Path | None) -> str:
+    """Lay the student's own code beside the solution; raises UsageError where it is not there."""
+    from grader.bundle.solutions import released_solution
+    from grader.report.compare import render_comparison
+    from grader.student.compare import compare
+
+    with open_desk([typed], course, submission) as desk:
+        (exercise,) = desk.exercises
+        solution = released_solution(desk.folder, exercise)
+        if solution is None:
+            raise UsageError(
+                f"the solution of {exercise.id} is not released yet: your instructor does that, "
+                "after the deadline. Then take the new bundle: grade start . --renew --bundle FILE"
+            )
+        source = desk.submission.source(exercise)
+        if source.problem:
+            return _unread(exercise, source)
+        (found,) = desk.findings.of(desk.exercises, desk.submission)
+    compared = compare(exercise, source, solution, found.result)
+    return render_comparison(exercise.id, compared, width=screen_width())
 
 
 def run_reset(typed: str, course: Path | None) -> str:

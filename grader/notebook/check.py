@@ -1,28 +1,29 @@
 """`check` in a notebook: grades what the cells that were run define."""
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import GraderError, UsageError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
+from grader.grading.exercise import Run
 from grader.grading.exhibits import Exhibit, exhibits_of
 from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source, Submission, bounded, read_submission
 from grader.notebook.cells import LABEL, definitions
 from grader.notebook.finding import course_of_notebook
-from grader.notebook.imports import install
 from grader.records.results import Document
 from grader.report.html import render_fragment
 from grader.report.terminal import render_document
 from grader.student.progress import remember_result
 
+T = TypeVar("T")
 RESTART = "restart the kernel, run the cells that you need, and check again"
 
 
@@ -45,12 +46,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Said:
-    """One line in place of a report: what is wrong with the question."""
+    """Words alone: an answer, or what is wrong with the question."""
 
     text: str
 
     def __repr__(self) -> str:
-        """Return the line."""
+        """Return the words."""
         return self.text
 
 
@@ -62,18 +63,45 @@ def check(
     `course` is the course's folder, else the nearest one, else the one that grader carries.
     `history` are the cells' texts, else IPython's. A mistake in the question is said in a line.
     """
+    return answered(lambda: _report(grade_cells(exercise, course, history)))
+
+
+def answered(ask: Callable[[], T]) -> T | Said:
+    """Return an answer, or a line on what is wrong with the question."""
     try:
-        folder = _course(course)
-        (chosen,) = chosen_exercises(folder, [exercise])
-        cells = executed_cells() if history is None else list(history)
-        engine = kernel_engine(folder.root, chosen.id)
-        submission = _submission(folder, chosen, cells)
-        run = engine.run(chosen, submission, quick=True)
+        return ask()
     except GraderError as error:
         return Said(f"grade: {error}")
-    remember_result(folder, run.result, submission.source(chosen))
-    shown = {chosen.id: exhibits_of(chosen, run)}
-    return Report(engine.sum_up([run.result]), shown)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What grading the cells that were run came to."""
+
+    engine: Engine
+    exercise: Exercise
+    source: Source  # the cells
+    run: Run
+
+
+def grade_cells(
+    typed: str, course: str | Path | None = None, history: Sequence[str] | None = None
+) -> Graded:
+    """Grade an exercise as `check` does, and remember its points; raises GraderError."""
+    folder = load_course(find_course(Path(course).expanduser())) if course else own_course()
+    (exercise,) = chosen_exercises(folder, [typed])
+    cells = executed_cells() if history is None else list(history)
+    engine = kernel_engine(folder.root, exercise.id)
+    submission = _submission(folder, exercise, cells)
+    run = engine.run(exercise, submission, quick=True)
+    source = submission.source(exercise)
+    remember_result(folder, run.result, source)
+    return Graded(engine, exercise, source, run)
+
+
+def _report(graded: Graded) -> Report:
+    shown = {graded.exercise.id: exhibits_of(graded.exercise, graded.run)}
+    return Report(graded.engine.sum_up([graded.run.result]), shown)
 
 
 @cache
@@ -92,9 +120,8 @@ def kernel_engine(root: Path, exercise: str) -> Engine:
     return open_engine(folder, [folder.course.exercise(exercise)], warm)
 
 
-def _course(named: str | Path | None) -> CourseFolder:
-    if named:
-        return load_course(find_course(Path(named).expanduser()))
+def own_course() -> CourseFolder:
+    """Return the course that this notebook belongs to; raises GraderError."""
     return course_of_notebook(Path.cwd())
 
 
@@ -125,20 +152,3 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources
     return Submission({**others, exercise.id: source})
-
-
-def load_extension(ipython: Any) -> None:
-    """Add the cell magic %%check, and make notebooks of earlier exercises importable."""
-
-    def check_cell(line: str, cell: str) -> Report | Said | None:
-        """Run the cell, then grade the exercise that the line names."""
-        outcome = ipython.run_cell(cell)
-        return check(line.strip()) if outcome.success else None
-
-    def check_line(line: str) -> Report | Said:
-        """Grade the exercise that the line names."""
-        return check(line.strip())
-
-    ipython.register_magic_function(check_cell, "cell", "check")
-    ipython.register_magic_function(check_line, "line", "check")
-    install()

@@ -52,13 +52,19 @@ class _Lesson(mistune.HTMLRenderer):
 
 
 def render_lesson(title: str, stub: str) -> str:
-    """Return the page of a stub in the percent format; it loads nothing.
+    """Return the page of a stub in the percent format; it loads nothing."""
+    lesson = Markup(render_lesson_part(stub))  # noqa: S704 - of a template that escapes
+    return render("lesson.html.j2", title=title, lesson=lesson)
+
+
+def render_lesson_part(stub: str) -> str:
+    """Return a lesson as one element with its own style, for a page or a notebook's cell.
 
     Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
     """
     markdown = mistune.create_markdown(renderer=_Lesson(), plugins=["table", "math"])
     body = Markup(markdown(_markdown(stub)))  # noqa: S704 - the renderer above escapes
-    return render("lesson.html.j2", title=title, body=body)
+    return render("lesson_part.html.j2", body=body)
 
 
 def _mathml(formula: str, display: str) -> str:

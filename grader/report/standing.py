@@ -12,8 +12,11 @@ from grader.student.standing import ExerciseStanding, Standing
 _BAR = 20  # columns
 
 
-def render_standing(standing: Standing, *, width: int = 80) -> str:
-    """Return a line an exercise, the points together, and what to do next."""
+def render_standing(standing: Standing, *, command: str = "grade ", width: int = 80) -> str:
+    """Return a line an exercise, the points together, and what to do next.
+
+    `command` is how a command begins.
+    """
     rows = standing.exercises
     lines = heading(standing.title, "", standing.score, standing.points, width)
     filled = int(_BAR * standing.score / standing.points) if standing.points else 0
@@ -24,7 +27,7 @@ def render_standing(standing: Standing, *, width: int = 80) -> str:
         mark, colour = ("✓", "green") if row.passed else (" " if row.score is None else "✗", "red")
         text = f"{row.title}{_remark(row)}"
         lines += wrapped(text, width, first=f"{click.style(mark, fg=colour)} {name}  ", hang=4)
-    return "\n".join([*lines, "", *_next_lines(rows, width)])
+    return "\n".join([*lines, "", *_next_lines(rows, command, width)])
 
 
 def _points(row: ExerciseStanding) -> str:
@@ -37,7 +40,7 @@ def _remark(row: ExerciseStanding) -> str:
     return " (saved since then)" if row.changed else ""
 
 
-def _next_lines(rows: Sequence[ExerciseStanding], width: int) -> list[str]:
+def _next_lines(rows: Sequence[ExerciseStanding], command: str, width: int) -> list[str]:
     changed = [row for row in rows if row.changed]
     open_ = [row for row in rows if not row.passed]
     if not open_ and not changed:
@@ -45,7 +48,7 @@ def _next_lines(rows: Sequence[ExerciseStanding], width: int) -> list[str]:
     row = (changed or open_)[0]
     if row.missing:
         return wrapped(f"Next: {row.remedy}", width)
-    step = f"grade check {row.exercise}"
+    step = f"{command}check {row.exercise}"
     if row.score is not None and not row.changed:
-        step = f"grade hint {row.exercise}"
+        step = f"{command}hint {row.exercise}"
     return wrapped(f"Next: {step}", width)

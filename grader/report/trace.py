@@ -12,6 +12,13 @@ _LINES = 40  # tensors of a run that are listed
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
 
 
+def render_run(trace: Trace | None, exercise: str, target: str, *, width: int = 80) -> str:
+    """Return the run of a target, a line where none can be shown."""
+    if trace is None:
+        return f"{exercise}: {target} has no case whose steps can be shown."
+    return render_trace(trace, exercise, width=width).rstrip("\n")
+
+
 def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
     """Return the steps of one target with their shapes, and then the run tensor by tensor."""
     case = trace.case

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.lesson import Passage, find_passage, find_section
+from grader.course.lesson import Passage, find_passage, find_section, read_lesson
+from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
+from grader.errors import UsageError
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.text import ended
+from grader.student.progress import load_progress, remember_hint
+from grader.student.stubs import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
 _DOCSTRING = (
@@ -25,6 +29,40 @@ class Advice:
     finding: str  # what is known, one sentence; may be ""
     hints: tuple[str, ...]  # there is always one
     lesson: Passage | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """How much of an advice a student has been told."""
+
+    advice: Advice
+    degree: int  # how many of its hints, from 1
+
+
+def take_hint(
+    folder: CourseFolder, exercise: Exercise, key: AnswerKey, result: ExerciseResult
+) -> Told | None:
+    """Return the advice on a result with one hint more than last time, None where all is right."""
+    advice = next_hint(exercise, key, result, read_lesson(untouched_stub(folder, exercise)))
+    if advice is None:
+        return None
+    topic = f"{advice.target}/{advice.topic}"
+    before = load_progress(folder).of(exercise.id).hints.get(topic, 0)
+    degree = min(before + 1, len(advice.hints))
+    remember_hint(folder, exercise.id, topic, degree)
+    return Told(advice, degree)
+
+
+def target_to_explain(exercise: Exercise, result: ExerciseResult, named: str = "") -> str:
+    """Return the target that is named, else the first that is not right, else the last.
+
+    Raises UsageError where the exercise has none of that name.
+    """
+    names = [target.name for target in exercise.targets]
+    if named and named not in names:
+        raise UsageError(f"{exercise.id} has no '{named}'; it has {', '.join(names)}")
+    failed = [check.target for check in result.checks if check.status is not Status.PASSED]
+    return named or next(iter(failed), names[-1])
 
 
 def next_hint(

@@ -1,4 +1,4 @@
-"""Each lesson begins with what a reader wants to know first, in one form, with figures that hold."""
+"""Each lesson begins with what a reader wants to know first, in one form, and it is true."""
 
 import re
 

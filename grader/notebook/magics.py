@@ -1,0 +1,106 @@
+"""The magics of `%load_ext grader`: what helps a student along, on the cells as they are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from grader.errors import UsageError
+from grader.grading.trace import trace_target
+from grader.handin.choose import chosen_exercises
+from grader.notebook.check import Report, Said, answered, check, grade_cells, own_course
+from grader.notebook.imports import install
+from grader.report.hint import render_told
+from grader.report.lesson import render_lesson_part
+from grader.report.standing import render_standing
+from grader.report.trace import render_run
+from grader.student.hints import take_hint, target_to_explain
+from grader.student.standing import standing_of
+from grader.student.stubs import untouched_stub
+
+_COMMAND = "%"  # how a command begins here
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson with its formulas and drawings in a notebook, and as it was written elsewhere."""
+
+    stub: str
+
+    def __repr__(self) -> str:
+        """Return the lesson's text."""
+        return self.stub
+
+    def _repr_html_(self) -> str:
+        return render_lesson_part(self.stub)
+
+
+def hint(typed: str) -> Said:
+    """Grade the cells that were run, and tell the next hint; raises GraderError."""
+    graded = grade_cells(typed)
+    key = graded.engine.keys.keys[graded.exercise.id]
+    told = take_hint(graded.engine.folder, graded.exercise, key, graded.run.result)
+    text = render_told(told, graded.exercise.id, notebook=True, command=_COMMAND)
+    return Said(click.unstyle(text))
+
+
+def explain(typed: str, target: str = "") -> Said:
+    """Show the run of a target, the first that is not right where none is named."""
+    graded = grade_cells(typed)
+    exercise = graded.exercise
+    chosen = target_to_explain(exercise, graded.run.result, target)
+    trace = trace_target(exercise.target(chosen), graded.run)
+    return Said(click.unstyle(render_run(trace, exercise.id, chosen)))
+
+
+def read(typed: str) -> Lesson:
+    """Show the lesson of an exercise; raises GraderError."""
+    folder = own_course()
+    (exercise,) = chosen_exercises(folder, [typed])
+    return Lesson(untouched_stub(folder, exercise))
+
+
+def progress() -> Said:
+    """Show how far each exercise is; raises GraderError.
+
+    Nothing is said of files that changed: what was checked are cells.
+    """
+    standing = standing_of(own_course())
+    rows = tuple(replace(row, changed=False) for row in standing.exercises)
+    text = render_standing(replace(standing, exercises=rows), command=_COMMAND)
+    return Said(click.unstyle(text))
+
+
+def load_extension(ipython: Any) -> None:
+    """Add the magics, and make notebooks of earlier exercises importable."""
+
+    def check_cell(line: str, cell: str) -> Report | Said | None:
+        """Run the cell, then grade the exercise that the line names."""
+        outcome = ipython.run_cell(cell)
+        return check(line.strip()) if outcome.success else None
+
+    ipython.register_magic_function(check_cell, "cell", "check")
+    lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, progress)
+    for magic in lines:
+        ipython.register_magic_function(_line_magic(magic), "line", magic.__name__)
+    install()
+
+
+def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
+    """Return a magic that takes the words of its line; a mistake in them is said in a line."""
+    name = magic.__name__
+    least, most = {"explain": (1, 2), "progress": (0, 0)}.get(name, (1, 1))
+
+    def ask(line: str) -> Any:
+        words = line.split()
+        if not least <= len(words) <= most:
+            example = " exercise3" if most else ""
+            raise UsageError(f"write it as in: {_COMMAND}{name}{example}")
+        return magic(*words)
+
+    def of_line(line: str) -> Any:
+        return answered(lambda: ask(line))
+
+    of_line.__doc__ = magic.__doc__
+    return of_line

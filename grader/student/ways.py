@@ -1,0 +1,85 @@
+"""Ways to reach the same purpose with torch, and what each of them does."""
+
+# purpose -> way -> what it does, as the rest of a sentence
+WAYS: dict[str, dict[str, str]] = {
+    "products of matrices": {
+        "@": "multiplies the last two axes, batch by batch",
+        "matmul": "is the same product as `@`, as a call",
+        "bmm": "is the product for tensors of exactly three axes",
+        "einsum": "names each axis by a letter, and sums over those that the result leaves out",
+    },
+    "axes that change places": {
+        "transpose": "exchanges the two axes that it names",
+        "mT": "exchanges the last two axes",
+        "T": "turns a matrix",
+        "permute": "lists all axes in their new order",
+        "swapaxes": "is `transpose` by its name in numpy",
+        "movedim": "takes one axis to another place",
+        "einsum": "gives axes their order by letters",
+    },
+    "a new shape": {
+        "reshape": "keeps the order of the numbers, and copies where it has to",
+        "view": "keeps the order of the numbers, and never copies",
+        "unflatten": "splits one axis into several",
+        "flatten": "joins axes that follow each other",
+        "chunk": "cuts an axis into equal parts",
+        "split": "cuts an axis into parts of a given size",
+        "cat": "joins tensors along an axis",
+        "stack": "joins tensors along a new axis",
+        "unsqueeze": "adds an axis of size 1",
+    },
+    "weights that sum to one": {
+        "softmax": "takes exponentials and divides by their sum, safely",
+        "Softmax": "is `softmax` as a module",
+        "log_softmax": "is the logarithm of it, in one safe step",
+        "logsumexp": "is the logarithm of the sum, to be subtracted",
+        "exp": "takes the exponentials, to be divided by their sum",
+    },
+    "a root": {
+        "sqrt": "is the square root",
+        "rsqrt": "is one over the square root",
+        "**": "is a power: 0.5 is the root, -0.5 one over it",
+        "pow": "is a power as a call",
+    },
+    "what a mask hides": {
+        "masked_fill": "puts a value where a mask is true",
+        "where": "chooses between two values, place by place",
+    },
+    "masks by comparison": {
+        "arange": "numbers the places, and these are compared",
+        "tril": "keeps the lower triangle of a table",
+        "triu": "keeps the upper triangle of a table",
+    },
+    "layers and parameters": {
+        "Linear": "is a layer that holds its weight and bias",
+        "Parameter": "is a tensor that is trained, multiplied by hand",
+        "linear": "is the layer's computation as a function",
+    },
+    "activations": {
+        "ReLU": "is the activation as a module",
+        "relu": "is the activation as a function",
+        "GELU": "is the activation as a module",
+        "gelu": "is the activation as a function",
+        "clamp": "cuts what is below a bound, as ReLU does at zero",
+        "maximum": "takes the larger of two, as ReLU does with zero",
+    },
+    "stacks of layers": {
+        "Sequential": "holds modules and runs them in turn",
+        "ModuleList": "holds modules, and your code runs them",
+    },
+    "sizes": {
+        "shape": "has all sizes",
+        "size": "has one size",
+    },
+    "means and variances": {
+        "mean": "is the mean along axes",
+        "var": "is the variance; its `correction` has to be 0 here",
+        "var_mean": "gives variance and mean at once",
+        "sum": "is a sum, to be divided by the number",
+    },
+    "the loss of given tokens": {
+        "cross_entropy": "takes logits, and does softmax, logarithm and mean at once",
+        "nll_loss": "takes log-probabilities, and picks those of the targets",
+        "gather": "picks one number a row",
+    },
+}

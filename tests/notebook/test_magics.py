@@ -1,0 +1,95 @@
+"""The magics of a notebook: help on the cells as they are, whatever stands in files."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import SUBMISSIONS
+
+from grader.course.load import load_course
+from grader.notebook.imports import EarlierNotebooks
+from grader.notebook.magics import load_extension
+from grader.student.progress import load_progress
+
+_PERFECT = (SUBMISSIONS / "perfect" / "exercise3_multi_head.py").read_text("utf-8")
+_WRONG = (SUBMISSIONS / "keys-from-queries" / "exercise3_multi_head.py").read_text("utf-8")
+Ask = Callable[..., Any]
+
+
+class Shell:
+    """What IPython is to an extension that adds magics of a line."""
+
+    def __init__(self) -> None:
+        self.magics: dict[str, Callable[[str], Any]] = {}
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        if kind == "line":
+            self.magics[name] = function
+
+
+@pytest.fixture
+def ask(course: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Return a function that runs a magic on cells, which stand in no file."""
+    monkeypatch.chdir(course / "exercises")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, EarlierNotebooks()])
+    shell = Shell()
+    load_extension(shell)
+
+    def asked(name: str, line: str, *cells: str) -> Any:
+        monkeypatch.setattr("grader.notebook.check.executed_cells", lambda: ["", *cells])
+        return shell.magics[name](line)
+
+    return asked
+
+
+def test_hint_is_on_the_cells_and_plainer_each_time(ask: Ask) -> None:
+    first, second = (repr(ask("hint", "exercise3", _WRONG)) for _ in range(2))
+    assert "hint 1 of 3" in first
+    assert "hint 2 of 3" in second
+    assert "a plainer one: %hint exercise3" in first
+    assert "from line" not in first
+
+
+def test_hint_on_right_cells_says_so(ask: Ask) -> None:
+    assert repr(ask("hint", "3", _PERFECT)) == "exercise3 is complete: no hint is needed."
+
+
+def test_explain_shows_the_run_of_the_cells(ask: Ask) -> None:
+    assert "exercise3 · MultiHeadSelfAttention" in repr(ask("explain", "3", _WRONG))
+    assert "exercise3 · fold_heads" in repr(ask("explain", "3 fold_heads", _WRONG))
+
+
+def test_explain_of_an_unknown_target_is_one_line(ask: Ask) -> None:
+    said = repr(ask("explain", "exercise3 fold", _PERFECT))
+    assert said.startswith("grade: exercise3 has no 'fold'; it has fold_heads, unfold_heads,")
+
+
+def test_read_shows_the_lesson_as_a_part_of_the_page(ask: Ask, course: Path) -> None:
+    (course / "exercises" / "exercise3_multi_head.py").write_text("mine")
+    lesson = ask("read", "exercise3")
+    shown = lesson._repr_html_()
+    assert shown.startswith('<div class="grade read">')
+    assert "<math" in shown
+    assert "<html" not in shown
+    assert "Exercise 3: multi-head attention" in repr(lesson)
+
+
+def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
+    ask("check", "exercise3", _PERFECT)
+    said = repr(ask("progress", ""))
+    (row,) = (line for line in said.splitlines() if "exercise3" in line)
+    assert row.startswith("✓ exercise3")
+    assert "saved since" not in row
+    assert "Next: %check exercise1" in said
+
+
+@pytest.mark.parametrize("magic", ["hint", "explain", "read", "check"])
+def test_magic_without_an_exercise_says_how(ask: Ask, magic: str) -> None:
+    assert repr(ask(magic, "")) == f"grade: write it as in: %{magic} exercise3"
+
+
+def test_hint_remembers_points(ask: Ask, course: Path) -> None:
+    ask("hint", "exercise3", _WRONG)
+    assert load_progress(load_course(course)).of("exercise3").score > 0

@@ -1,0 +1,42 @@
+"""After full points: what a student can do now, and what comes next."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support import SUBMISSIONS, RunGrade
+
+from grader.course.load import load_course
+from grader.student.achieved import achieved
+from grader.student.progress import CourseProgress, ExerciseProgress
+
+_FILE = "exercise3_multi_head.py"
+
+
+def test_full_points_tell_what_is_learnt_and_what_is_next(
+    run_grade: RunGrade, course: Path
+) -> None:
+    shutil.copy(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
+    shown = run_grade("check", "3", "--course", course)
+    text = " ".join(shown.out.split())
+    assert "checks pass. You can now run many heads at once, without a loop" in text
+    assert text.endswith("Next: grade read exercise4")
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--submission", SUBMISSIONS / "perfect"]])
+def test_only_the_report_of_own_work_tells_it(
+    run_grade: RunGrade, course: Path, option: list[str]
+) -> None:
+    shutil.copy(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
+    assert "You can now" not in run_grade("check", "3", "--course", course, *option).out
+
+
+def test_after_the_last_open_exercise_comes_the_zip(course: Path) -> None:
+    folder = load_course(course)
+    *_, last = folder.course.exercises
+    assert achieved(folder, last).endswith("Next: grade read exercise1")
+    passed = {e.id: ExerciseProgress(passed=True) for e in folder.course.exercises}
+    kept = course / ".grade" / "progress.json"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(CourseProgress(exercises=passed).model_dump_json(), encoding="utf-8")
+    assert achieved(folder, last).endswith("Next: grade pack")
