@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PARALLEL := --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak coverage lint docs audit bench figures nbgrader stubs wheel clean
+.PHONY: help demo check test soak coverage lint docs audit bench figures reading nbgrader stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -48,6 +48,9 @@ bench: $(STAMP) ## Measure the project's figures against their targets
 
 figures: $(STAMP) ## Count the figures of the package's structure against their targets
 	@$(BIN)/python benchmarks/structure.py
+
+reading: $(STAMP) ## Print how easy lessons and hints are to read (Flesch)
+	@$(BIN)/python benchmarks/reading.py
 
 nbgrader: $(STAMP) ## Run nbgrader's own autograde tests with our executor configured (minutes)
 	$(BIN)/python tests/nbgrader_own_tests.py
