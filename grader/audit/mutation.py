@@ -127,7 +127,9 @@ def run_mutations(
     """Run every mutant of a solution on the key's calls; raises CourseError.
 
     The unchanged text runs first: where that fails a check, a mutant's failure would mean nothing.
+    What is trained may be made in many ways, and most changes make another of them.
     """
+    trained = {t.name for t in exercise.targets if any(prop.trains for prop in t.properties)}
     with _alone(), reference_imports(folder):
         bench = _Bench(folder, exercise, key)
         plain = ast.unparse(ast.parse(source))
@@ -135,7 +137,11 @@ def run_mutations(
             if wrong := bench.first_failure(plain, target.name):
                 where = folder.solutions / exercise.file
                 raise CourseError(f"{where}: the reference itself fails: {wrong}")
-        return [MutationResult(m, bench.kill(m)) for m in make_mutations(exercise.id, source)]
+        return [
+            MutationResult(mutation, bench.kill(mutation))
+            for mutation in make_mutations(exercise.id, source)
+            if mutation.function.partition(".")[0] not in trained
+        ]
 
 
 @contextlib.contextmanager

@@ -42,6 +42,7 @@ class BatchRequest:
     roster: Sequence[Person] | None = None  # who is in the class; who was before where None
     merge: bool = False  # whether results of other folders stay beside these
     names: Mapping[str, str] = field(default_factory=dict)  # other names of files, by exercise
+    trains: bool = True  # whether trainings are run, which take long
 
 
 Outcome = GradedSubmission | Lost[Unit]
@@ -90,16 +91,16 @@ def run_batch(
     `expect` hears how many submissions are to come, `advance` hears of each; `on_key` hears what of
     the answer keys is being built before. `graders` are processes of this machine where None.
     """
-    folder, hidden = request.folder, request.hidden
+    folder = request.folder
     entries = find_entries(request.submissions, folder.course)
     reach = (graders := graders or OwnProcesses()).reach(request, len(entries))
     request = replace(request, names={**_names_before(request), **request.names})
     _refuse_unfit(request, entries)
-    results = Results(request.results, _about(folder, hidden=hidden))
+    results = Results(request.results, _about(folder, hidden=request.hidden))
     try:
         results.enter(_class_list(request, entries))
         chosen = request.exercises or _in_use(request, entries, results)
-        keys = prepare_keys(folder, chosen, on_key, hidden=hidden)
+        keys = prepare_keys(folder, chosen, on_key, hidden=request.hidden)
         results.note(find_others(request.submissions, folder.course))
         expect(len(entries))
         with graders.grading(request, reach, keys) as grade:
@@ -202,7 +203,8 @@ class OwnProcesses:
     ) -> Iterator[Callable[[Iterable[Unit]], Iterator[Outcome]]]:
         """Start a pool, in a control group where one can be made."""
         with control_group(reach.admission.memory) as group:
-            place = Workplace.of(request.folder, keys, reach.isolation, group)
+            place = Workplace.of(request.folder, keys, reach.isolation)
+            place = replace(place, group=group, trains=request.trains)
             with Pool(partial(_grader, place), reach.admission.jobs) as pool:
                 yield pool.map
 

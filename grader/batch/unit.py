@@ -62,14 +62,18 @@ class GradedSubmission:
 
 def grade_unit(engine: Engine, unit: Unit) -> GradedSubmission:
     """Read a submission and grade what of it is new or changed."""
-    return grade_read(engine, read_unit(unit, engine.folder.course, engine.keys.digest))
+    course, key = engine.folder.course, engine.keys.digest
+    return grade_read(engine, read_unit(unit, course, key, trains=engine.trains))
 
 
-def read_unit(unit: Unit, course: Course, key: str) -> ReadSubmission:
+def read_unit(unit: Unit, course: Course, key: str, *, trains: bool) -> ReadSubmission:
     """Read a submission; `key` is the digest of the keys that it is to be graded with."""
     handed = read_entry(unit.entry, course, unit.names)
     digests = {
-        e: unit_digest(key, course, course.exercise(e), handed.submission) for e in unit.exercises
+        e.id: unit_digest(
+            f"{key} untrained" if e.trains and not trains else key, course, e, handed.submission
+        )
+        for e in map(course.exercise, unit.exercises)
     }
     new = tuple(e for e in unit.exercises if unit.known.get(e) != digests[e])
     return ReadSubmission(unit.entry.student, handed, digests, new, unit.entry.known.time)

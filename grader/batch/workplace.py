@@ -41,12 +41,13 @@ class Workplace:
     level: Level
     hidden: bool
     group: str = ""  # the control group that each process enters
+    trains: bool = True
 
     @staticmethod
-    def of(folder: CourseFolder, keys: SplitKeys, level: Level, group: str = "") -> "Workplace":
+    def of(folder: CourseFolder, keys: SplitKeys, level: Level) -> "Workplace":
         """Return where engines with these keys are opened."""
         scored, hidden = keys.scored, keys.hidden is not None
-        return Workplace(folder.root, tuple(scored.keys), scored.digest, level, hidden, group)
+        return Workplace(folder.root, tuple(scored.keys), scored.digest, level, hidden)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Engine]:
@@ -56,7 +57,8 @@ class Workplace:
         try:
             folder = load_course(self.root)
             exercises = [folder.course.exercise(e) for e in self.exercises]
-            engine = open_engine(folder, exercises, warm, hidden=self.hidden)
+            hidden, trains = self.hidden, self.trains
+            engine = open_engine(folder, exercises, warm, hidden=hidden, trains=trains)
             if engine.keys.digest != self.digest:
                 raise InternalError("the course was changed while a class was graded: start again")
             yield engine

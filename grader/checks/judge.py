@@ -147,6 +147,7 @@ def _result(share: Share, outcome: Judgement) -> CheckResult:
         case=None if outcome.case is None else _shown(outcome.case),
         place=outcome.place,
         unwritten=outcome.fault is Fault.UNWRITTEN,
+        waits=outcome.fault is Fault.WAITS,
         trap=outcome.trap,
     )
 

@@ -58,20 +58,23 @@ def run_batch_command(
     isolation: str | None,
     public: bool,
     force: bool,
+    trains: bool,
     memory: int | None,
     cluster: ClusterChoice,
 ) -> int:
     """Grade a class and print its table."""
     folder = load_course(find_course(course))
+    chosen = chosen_exercises(folder, only, part) if only or part else ()
+    places = (given.submissions, given.results)
     request = BatchRequest(
         folder,
-        chosen_exercises(folder, only, part) if only or part else (),
-        given.submissions,
-        given.results,
+        chosen,
+        *places,
         jobs or cores(),
         hidden=not public,
         isolation=Level(isolation) if isolation else None,
         force=force,
+        trains=trains,
         memory=memory,
         roster=read_roster(given.roster) if given.roster else None,
         merge=given.merge,

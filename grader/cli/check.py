@@ -27,12 +27,17 @@ def run_check(request: CheckRequest) -> int:
             ending.callback(process.close)
             return process
 
-        if request.html is None or request.hidden:
+        if request.html is None or request.hidden or request.trains:
             warm()  # torch takes a second to load: it begins before anything else is imported
         from grader.cli.grade_many import grade_many
 
         checked = grade_many(request, warm, ProgressBar())
         status = _show(request, checked.document)
+        if request.trains:
+            from grader.report.learnt import render_learnt
+
+            learnt = [learnt for one in checked.found for learnt in one.learnt]
+            click.echo(render_learnt(learnt, screen_width()), nl=False)
         if not request.as_json and (text := _achieved(checked)):
             click.echo(text)
         checked.findings.keep()  # last, since nobody waits for it

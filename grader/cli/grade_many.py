@@ -11,7 +11,7 @@ from grader.cli.progress import ProgressBar
 from grader.cli.request import CheckRequest
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
-from grader.errors import writing
+from grader.errors import UsageError, writing
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine, sum_up
 from grader.handin.choose import chosen_exercises, read_work
@@ -25,6 +25,7 @@ class Checked:
     """What `grade check` found."""
 
     document: Document
+    found: Sequence[Finding]
     findings: Findings
 
 
@@ -36,12 +37,12 @@ def grade_many(
     A page takes what was found in the same text before.
     """
     folder = load_course(find_course(request.course))
-    exercises = chosen_exercises(folder, request.exercises)
+    exercises = _chosen(request, folder)
     submission = read_work(folder, request.submission, exercises)
     progress.expect(len(exercises))
     opened = partial(_open, request, folder, exercises, warm, progress)
     own = request.submission is None and not request.hidden
-    fresh = request.html is None or request.hidden
+    fresh = request.html is None or request.hidden or request.trains
     findings = Findings(folder, opened, own=own, fresh=fresh)
     if request.submission:
         _tell(submission.notes)
@@ -56,7 +57,20 @@ def grade_many(
     if request.html is not None:
         _write_page(request.html, found, document)
     progress.finish()
-    return Checked(document, findings)
+    return Checked(document, found, findings)
+
+
+def _chosen(request: CheckRequest, folder: CourseFolder) -> list[Exercise]:
+    """Return the exercises that are asked for: to train, of all those where something learns."""
+    chosen = chosen_exercises(folder, request.exercises)
+    if not request.trains:
+        return chosen
+    learning = [exercise for exercise in chosen if exercise.trains]
+    if not learning:
+        named = ", ".join(exercise.id for exercise in chosen)
+        raise UsageError(f"nothing of {named} is trained: `grade check` grades it at once")
+    _tell([f"{one.id} is trained, which takes a minute or two" for one in learning])
+    return learning
 
 
 def _open(
@@ -67,7 +81,8 @@ def _open(
     progress: ProgressBar,
 ) -> Engine:
     build = progress.key_step
-    engine = open_engine(folder, exercises, warm(), hidden=request.hidden, on_built=build)
+    hidden, trains = request.hidden, request.trains or request.hidden
+    engine = open_engine(folder, exercises, warm(), hidden=hidden, trains=trains, on_built=build)
     _tell(engine.keys.notes)
     return engine
 
@@ -79,9 +94,12 @@ def _tell(notes: Sequence[str]) -> None:
 
 def _write_page(path: Path, found: Sequence[Finding], document: Document) -> None:
     """Write the report as a page; its pictures show public cases alone."""
-    from grader.grading.exhibits import exhibits_from
+    from grader.grading.exhibits import exhibit_training, exhibits_from
     from grader.report.html import render_page
 
-    exhibits = {one.exercise.id: exhibits_from(one.exercise, one.traces) for one in found}
+    exhibits = {
+        one.exercise.id: (*exhibits_from(one.exercise, one.traces), *map(exhibit_training, learnt))
+        for one, learnt in ((one, one.learnt) for one in found)
+    }
     with writing(path):
         path.write_text(render_page(document, exhibits), encoding="utf-8")

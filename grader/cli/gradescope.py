@@ -71,7 +71,7 @@ def run_submission(root: Path) -> int:
     submission = read_submission(root / "submission", folder.course, list(exercises), limit)
     warm = WarmProcess(level)
     try:
-        engine = open_engine(folder, exercises, warm, hidden=True)
+        engine = open_engine(folder, exercises, warm, hidden=True, trains=True)
         document = engine.document(exercises, submission)
     finally:
         warm.close()

@@ -81,6 +81,7 @@ def audit(
 @click.option("--public", is_flag=True, help="Use the public cases, which students have.")
 @ISOLATION
 @click.option("--force", is_flag=True, help="Grade again what is unchanged, too.")
+@click.option("--skip-slow", is_flag=True, help="Train nothing yet; a later run completes it.")
 @MEMORY
 @SCHEDULER
 @click.option("--wait", is_flag=True, help="With --scheduler: wait for workers to come.")
@@ -97,6 +98,7 @@ def batch(
     public: bool,
     isolation: str | None,
     force: bool,
+    skip_slow: bool,
     memory: int | None,
     scheduler: str | None,
     wait: bool,
@@ -115,6 +117,7 @@ def batch(
     from grader.cli.batch import ClassFiles, ClusterChoice, run_batch_command
 
     run = partial(run_batch_command, part=part, isolation=isolation, public=public, force=force)
+    run = partial(run, trains=not skip_slow)
     given = ClassFiles(submissions, results, roster, files, merge)
     cluster = ClusterChoice(scheduler, wait)
     sys.exit(run(given, course, only, jobs, memory=memory, cluster=cluster))

@@ -16,6 +16,7 @@ class CheckRequest:
     hidden: bool
     as_json: bool
     html: Path | None = None  # where to write a page
+    trains: bool = False  # whether trainings are run, which take long
 
 
 def screen_width() -> int:

@@ -100,6 +100,30 @@ def read(exercise: str, html: Path | None, course: Path | None) -> None:
 
 
 @click.command()
+@click.argument("exercises", nargs=-1, metavar="[EXERCISE...]")
+@SUBMISSION
+@COURSE
+@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with the curves.")
+def train(
+    exercises: tuple[str, ...], submission: Path | None, course: Path | None, html: Path | None
+) -> None:
+    """Train the models that you built, and grade what they have learnt.
+
+    Without EXERCISE it is all that can be trained.
+
+    \b
+    Examples:
+      grade train exercise12
+      grade train exercise12 --html curves.html
+    """
+    from grader.cli.check import run_check
+    from grader.cli.request import CheckRequest
+
+    request = CheckRequest(exercises, submission, course, False, False, html, trains=True)
+    sys.exit(run_check(request))
+
+
+@click.command()
 @click.argument("exercise")
 @SUBMISSION
 @COURSE
@@ -233,6 +257,7 @@ COMMANDS = (
     list_exercises,
     read,
     check,
+    train,
     hint,
     explain,
     compare,

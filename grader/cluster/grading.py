@@ -63,7 +63,7 @@ class ClusterGraders:
     ) -> Iterator[Callable[[Iterable[Unit]], Iterator[Outcome]]]:
         """Give workers what they need as they come; in the end they forget it."""
         run = f"grade-{secrets.token_hex(8)}"
-        parcel = pack(request.folder, keys.public, keys.hidden)
+        parcel = pack(request.folder, keys.public, keys.hidden, trains=request.trains)
         equipment = _Equipment(self._client, request, run, parcel)
         crew = Crew(
             worker.grade,
@@ -203,7 +203,8 @@ class _Reader:
     def tasks(self) -> Iterator[Task]:
         """Yield what is to be graded."""
         for unit in self.units:
-            read = read_unit(unit, self.request.folder.course, self.key)
+            course, trains = self.request.folder.course, self.request.trains
+            read = read_unit(unit, course, self.key, trains=trains)
             if read.new:
                 self.in_flight[read.student] = unit
                 yield Task(read.student, pack_read(read))

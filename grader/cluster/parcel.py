@@ -7,7 +7,7 @@ written to a worker's disk.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -35,6 +35,7 @@ class Contents:
     exercises: tuple[str, ...]
     public: str  # the digest of the public keys
     hidden: str  # of the hidden ones; "" where the public cases count
+    trains: bool = True  # whether trainings are run
 
     def to_json(self) -> str:
         """Return what `parse` reads."""
@@ -44,7 +45,8 @@ class Contents:
     def parse(text: str) -> "Contents":
         """Read `to_json`'s text."""
         plain = json.loads(text)
-        return Contents(tuple(plain["exercises"]), plain["public"], plain["hidden"])
+        exercises = tuple(plain["exercises"])
+        return Contents(exercises, plain["public"], plain["hidden"], plain["trains"])
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Parcel:
     lasting: frozenset[str]  # parts that workers may keep
 
 
-def pack(folder: CourseFolder, public: Keys, hidden: Keys | None) -> Parcel:
+def pack(folder: CourseFolder, public: Keys, hidden: Keys | None, *, trains: bool = True) -> Parcel:
     """Gather what workers need.
 
     Raises InternalError where a key is not kept on this disk, or the course is not that of the key.
@@ -79,7 +81,8 @@ def pack(folder: CourseFolder, public: Keys, hidden: Keys | None) -> Parcel:
         now = content_digest(folder, PUBLIC, PUBLIC_SECRET)
         if public.digest != f"sha256:{now}":
             raise InternalError("the course was changed while a class was graded: start again")
-    contents = Contents(tuple(public.keys), public.digest, hidden.digest if hidden else "")
+    closed = hidden.digest if hidden else ""
+    contents = Contents(tuple(public.keys), public.digest, closed, trains)
     return Parcel(contents, parts, lasting)
 
 
@@ -97,10 +100,10 @@ def unpack(contents: Contents, files: Part, warm: WarmProcess) -> Engine:
     folder = CourseFolder(parse_course(text, COURSE_FILE), _NOWHERE)
     standins = Standins(json.loads(files[_STANDINS]))
     keys = partial(_keys_of, contents.exercises, files)
-    public = Engine(folder, keys(PUBLIC, contents.public), standins, warm)
+    public = Engine(folder, keys(PUBLIC, contents.public), standins, warm, trains=contents.trains)
     if not contents.hidden:
         return public
-    return Engine(folder, keys(HIDDEN, contents.hidden), standins, warm, public)
+    return replace(public, keys=keys(HIDDEN, contents.hidden), public=public)
 
 
 def _files_of(keys: Keys, split: str) -> dict[str, bytes]:

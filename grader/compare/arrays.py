@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.compare.evidence import Fault
-from grader.course.models import Tolerance, Tolerances
+from grader.course.limits import Tolerance, Tolerances
 from grader.records.calls import Array
 from grader.records.results import Facts
 from grader.records.text import shown_shape

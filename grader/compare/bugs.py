@@ -3,7 +3,7 @@
 from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
-from grader.course.models import Tolerance
+from grader.course.limits import Tolerance
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.ids import CallId
 from grader.records.key import KnownBug, ValueProof

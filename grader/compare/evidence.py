@@ -93,6 +93,7 @@ class Fault(StrEnum):
     UNBOUND = "unbound"  # parameters cannot be filled in
     TIMEOUT = "timeout"
     CRASHED = "crashed"
+    WAITS = "waits"  # for a training that nobody asked for
 
 
 NOT_THERE = (Fault.UNWRITTEN, Fault.INCOMPLETE, Fault.MISSING)  # nothing could be called

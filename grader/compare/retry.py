@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from grader.compare.arrays import match
-from grader.course.models import Tolerances
+from grader.course.limits import Tolerances
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Call
 from grader.records.ids import CallId

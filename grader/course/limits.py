@@ -1,4 +1,4 @@
-"""What a submission may use: the limits of a course, and of one exercise."""
+"""What a submission may use, of a course and of one exercise; and how far numbers may be apart."""
 
 from pydantic import Field
 
@@ -52,3 +52,17 @@ class OwnLimits(Record):
     answer_mib: float | None = Field(
         default=None, gt=0, description="MiB that the answer to one call may have"
     )
+
+
+class Tolerance(Record):
+    """How far two numbers may be apart: atol + rtol * |expected|."""
+
+    rtol: float = Field(gt=0, description="the part that grows with the expected number")
+    atol: float = Field(gt=0, description="the part that is always there")
+
+
+class Tolerances(Record):
+    """Tolerances by the dtype that the comparison runs in."""
+
+    float64: Tolerance = Field(description="for the first comparison")
+    float32: Tolerance = Field(description="for code that insists on float32")

@@ -22,7 +22,7 @@ from grader.course.expressions import (
     parse_dim,
     parse_output,
 )
-from grader.course.limits import Limits, OwnLimits
+from grader.course.limits import Limits, OwnLimits, Tolerances
 from grader.course.parts import Part, chosen_part, misfit_of_parts
 from grader.course.points import Points
 from grader.course.record import Argument, Dim, Literal_, Output, Record, error_at
@@ -34,20 +34,6 @@ from grader.worker.protocol import Earlier, TargetKind
 _FILE = re.compile(r"^([a-z]+\d+)_([a-z0-9_]+)\.py$")
 
 
-class Tolerance(Record):
-    """How far two numbers may be apart: atol + rtol * |expected|."""
-
-    rtol: float = Field(gt=0, description="the part that grows with the expected number")
-    atol: float = Field(gt=0, description="the part that is always there")
-
-
-class Tolerances(Record):
-    """Tolerances by the dtype that the comparison runs in."""
-
-    float64: Tolerance = Field(description="for the first comparison")
-    float32: Tolerance = Field(description="for code that insists on float32")
-
-
 class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
 
@@ -56,6 +42,7 @@ class Property(Record):
     claim: ClassVar[bool] = False  # is about all calls alike: a bug of one branch's values fails it
     shrinkable: ClassVar[bool] = False  # a smaller input may be looked for that breaks it
     for_a_person: ClassVar[bool] = False  # where it fails, an instructor should have a look
+    trains: ClassVar[bool] = False  # takes long, and is run only where it is asked for
 
     id: str = Field(
         default="",
@@ -276,6 +263,11 @@ class Exercise(Record):
     def builds_on_earlier(self) -> bool:
         """Whether the submission's own files of earlier exercises are used."""
         return any(target.earlier is Earlier.OWN for target in self.targets)
+
+    @property
+    def trains(self) -> bool:
+        """Whether some check of it waits for a training."""
+        return any(prop.trains for target in self.targets for prop in target.properties)
 
     def forbidden_for(self, *targets: Target) -> list[str]:
         """Return the names that some of the targets must not use."""

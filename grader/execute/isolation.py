@@ -221,16 +221,17 @@ def _wrapping() -> list[str]:
         *("--unshare-cgroup-try", "--new-session", "--cap-drop", "ALL", *user),
         *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"),  # noqa: S108 - inside
         *_binds([*places.readable(), *places.interpreter()]),
-        *_without_own_package(),
+        *_without_answers(),
         *("--remount-ro", "/", "--chdir", "/", "--"),
     ]
 
 
-def _without_own_package() -> list[str]:
-    """Return arguments that show of grader what a worker imports: it may carry an answer key."""
-    own = str(places.own_package())
+def _without_answers() -> list[str]:
+    """Return arguments that empty what holds answers; of grader a worker's own code is shown."""
+    own, *data = map(str, places.closed_folders())
+    hidden = [word for path in data for word in ("--tmpfs", path, "--remount-ro", path)]
     empty = [*_folders([own]), "--perms", "0755", "--tmpfs", own]
-    return [*empty, *_binds(places.own_code()), "--remount-ro", own]
+    return [*hidden, *empty, *_binds(places.own_code()), "--remount-ro", own]
 
 
 def _binds(paths: Sequence[str]) -> list[str]:

@@ -24,13 +24,13 @@ def without_words(result: ExerciseResult) -> ExerciseResult:
     """
     slow = any(check.status is Status.TIMEOUT for check in result.checks)
     notes = (*result.notes, _SLOW) if slow else result.notes
-    return _with_checks(replace(result, notes=notes), map(_silent, result.checks))
+    return with_checks(replace(result, notes=notes), map(_silent, result.checks))
 
 
 def in_public_words(hidden: ExerciseResult, public: ExerciseResult) -> ExerciseResult:
     """Return a result on hidden cases, told in the words of the same work's on public cases."""
     told = {check.id: check for check in public.checks}
-    result = _with_checks(hidden, (_worded(check, told.get(check.id)) for check in hidden.checks))
+    result = with_checks(hidden, (_worded(check, told.get(check.id)) for check in hidden.checks))
     wrong = {check.target for check in result.checks if check.status is not Status.PASSED}
     return replace(
         result,
@@ -39,13 +39,16 @@ def in_public_words(hidden: ExerciseResult, public: ExerciseResult) -> ExerciseR
     )
 
 
-def _with_checks(result: ExerciseResult, checks: Iterable[CheckResult]) -> ExerciseResult:
+def with_checks(result: ExerciseResult, checks: Iterable[CheckResult]) -> ExerciseResult:
+    """Return a result with other checks in the place of its own, and the status that follows."""
     made = tuple(checks)
     return replace(result, checks=made, status=Status.worst(check.status for check in made))
 
 
 def _silent(check: CheckResult) -> CheckResult:
     bare = CheckResult(check.id, check.status, check.score, check.max_score)
+    if check.waits:
+        return check  # it says the same of all
     if check.status in (Status.PASSED, Status.ERROR):
         return bare
     return replace(bare, status=Status.FAILED, message=_MESSAGE, next_step=_STEP)

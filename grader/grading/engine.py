@@ -32,6 +32,7 @@ class Engine:
     warm: WarmProcess
     # of one for hidden cases: the one that its words come from; None for public cases
     public: "Engine | None" = None
+    trains: bool = False  # whether trainings are run, which take long
 
     def run(
         self,
@@ -59,11 +60,19 @@ class Engine:
             partial(self.keys.pairs, exercise.id),
             shared,
             quick=quick,
+            trains=self.trains,
         )
-        if run.silent and self.public is not None:
-            told = self.public.run(exercise, submission, quick=quick, shared=shared)
-            return replace(told, result=in_public_words(run.result, told.result))
-        return run
+        return self._told(run, exercise, submission, shared, quick=quick)
+
+    def _told(
+        self, run: Run, exercise: Exercise, submission: Submission, shared: Shared, *, quick: bool
+    ) -> Run:
+        """Return a run whose result says what it has to say, on hidden cases in public words."""
+        if not run.silent or self.public is None:
+            return run
+        public = replace(self.public, trains=self.trains and run.failed_to_learn)
+        told = public.run(exercise, submission, quick=quick, shared=shared)
+        return replace(told, result=in_public_words(run.result, told.result))
 
     def runs(
         self, exercises: Sequence[Exercise], submission: Submission, *, quick: bool = False
@@ -108,6 +117,7 @@ def open_engine(
     warm: WarmProcess,
     *,
     hidden: bool = False,
+    trains: bool = False,
     on_built: Callable[[str], None] = lambda _: None,
 ) -> Engine:
     """Return an engine for some exercises of a course, on the public or the hidden split.
@@ -116,7 +126,8 @@ def open_engine(
     """
     ids = [e.id for e in exercises]
     standins = Standins.of(folder)
-    public = Engine(folder, load_keys(folder, ids, PUBLIC, on_built=on_built), standins, warm)
+    keys = load_keys(folder, ids, PUBLIC, on_built=on_built)
+    public = Engine(folder, keys, standins, warm, trains=trains)
     if not hidden:
         return public
     secret = b"" if folder.shipped else hidden_secret(folder)  # a bundle has a key, or none

@@ -30,6 +30,7 @@ from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
+from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.signatures import Suspects
@@ -67,6 +68,16 @@ class Run:
     rounds: Rounds | None = None
     silent: bool = False  # something is to be told of it, and it says nothing
 
+    @property
+    def failed_to_learn(self) -> bool:
+        """Whether a training was run and its check is not passed."""
+        trained = self.rounds.trained if self.rounds else {}
+        asked = {(call.target, call.what) for call in map(CallId.parse, trained)}
+        return any(
+            (c.target, c.id.name) in asked and c.status is not Status.PASSED
+            for c in self.result.checks
+        )
+
 
 @np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
 def run_exercise(
@@ -80,8 +91,9 @@ def run_exercise(
     shared: Shared,
     *,
     quick: bool = False,
+    trains: bool = False,
 ) -> Run:
-    """Grade one exercise of a submission.
+    """Grade one exercise of a submission; trainings are run where it `trains`.
 
     `pairs` gives the signatures of two bugs at once; they are asked for on first need. `quick`
     leaves out the search for the smallest input that breaks a property; verdicts are the same.
@@ -92,7 +104,7 @@ def run_exercise(
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock)
+    rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, trains)
     rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:

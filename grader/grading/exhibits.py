@@ -8,6 +8,7 @@ import numpy as np
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
+from grader.grading.learnt import Learnt
 from grader.grading.trace import Made, Step, Trace, traces_of
 from grader.records.calls import Array
 from grader.records.results import State
@@ -46,6 +47,7 @@ class Exhibit:
     case: str
     panels: tuple[Panel, ...]
     drawing: Drawing | None
+    learnt: Learnt | None = None  # in place of all else
 
 
 def exhibits_of(
@@ -53,6 +55,11 @@ def exhibits_of(
 ) -> tuple[Exhibit, ...]:
     """Return the pictures of an exercise or of some targets of it; they show public cases."""
     return exhibits_from(exercise, traces_of(exercise, run, targets))
+
+
+def exhibit_training(learnt: Learnt) -> Exhibit:
+    """Return what is shown of a training."""
+    return Exhibit(learnt.target, "", (), None, learnt)
 
 
 def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tuple[Exhibit, ...]:

@@ -8,6 +8,8 @@
 5. options: an ordinary call with each option that may be unheard
 6. recorded: two calls, with every tensor that they make, for the first step that went wrong
 
+Trainings, which take long, come after the third where they are asked for. Each has its own time.
+
 What a round runs follows from what was compared before it. All rounds share one limit of time.
 Points are given for one answer a call: that of the first round; or, where other roles were found
 and confirmed, that of a last one; or, where the first raised, that in float32.
@@ -52,16 +54,19 @@ class Rounds:
     warm: WarmProcess
     jobs: dict[Earlier, Job]  # by what imports of earlier exercises find; a child each
     clock: Clock  # of the whole submission
+    trains: bool = False  # whether trainings are run
     left: float = field(init=False, default=0.0)  # seconds that children may still run
     told: str = field(init=False, default="")  # the limit that is reached then
     firsts: dict[Earlier, Collected] = field(default_factory=dict)
     answers32: dict[str, Answer] = field(default_factory=dict)
+    trained: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
 
     @property
     def answers(self) -> Mapping[str, Answer]:
         """What came in float64, by call."""
-        return {k: a for first in self.firsts.values() for k, a in first.answers.items()}
+        quick = {k: a for first in self.firsts.values() for k, a in first.answers.items()}
+        return {**quick, **self.trained}
 
     @property
     def output(self) -> bytes:
@@ -89,6 +94,8 @@ class Rounds:
         for kind in self.jobs:
             self._run_arranged(kind)
             self._run_float32(kind)
+        for call in self.key.plan.trainings if self.trains else ():
+            self._run_training(call)
 
     def record(self, calls: Sequence[Call]) -> dict[str, Answer]:
         """Make calls of one target once more and return every tensor that they made."""
@@ -156,6 +163,14 @@ class Rounds:
         for kind in self.jobs:
             if kind not in self.firsts:
                 self.firsts[kind] = self._collect(kind, self._calls(kind), kept=kept)
+
+    def _run_training(self, call: Call) -> None:
+        """Run a training in a child of its own, in float32 as one trains."""
+        seconds = call.learning.seconds if call.learning else 0
+        names = ("case_seconds", "target_seconds", "submission_seconds", "cpu_seconds")
+        limits = self.limits.model_copy(update=dict.fromkeys(names, seconds))
+        job, payload = self.jobs[call.earlier], self.key.payload
+        self.trained |= collect(self.warm, job, [call], payload, limits, "float32").answers
 
     def _begin(self) -> None:
         end = self.clock.end()

@@ -26,7 +26,7 @@ from grader.key.reference import (
     reference_imports,
 )
 from grader.key.store import DamagedKey, read_key, read_pairs, write_key, write_pairs
-from grader.records.answers import Answer
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Call
 from grader.records.key import AnswerKey
 from grader.records.signatures import Suspects
@@ -97,6 +97,8 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
                 with_it = {**answer.tensors, tensor_name(Group.CHANCES): table}
                 answer = replace(answer, tensors=with_it)
             answers[call.id] = answer
+        for call in plan.trainings:  # the reference is not trained: what is due is known
+            answers[call.id] = Answer(AnswerStatus.OK, plan.withheld[call.id])
         return add_bugs(folder, exercise, source, AnswerKey(plan, answers))
 
 

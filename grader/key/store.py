@@ -42,6 +42,7 @@ def write_key(folder: Path, key: AnswerKey) -> None:
         "split": plan.split,
         "cases": plan.cases,
         "calls": [call.to_json() for call in plan.calls],
+        "trainings": [call.to_json() for call in plan.trainings],
         "answers": {call_id: header_of(call_id, answer) for call_id, answer in key.answers.items()},
         "bugs": bugs_to_json(key.book),
     }
@@ -123,6 +124,7 @@ def _rebuild(described: bytes, cases: bytes, values: bytes, suspects: bytes) -> 
         split=data["split"],
         cases=[DrawnCase(**case) for case in data["cases"]],
         calls=[Call.from_json(call) for call in data["calls"]],
+        trainings=[Call.from_json(call) for call in data["trainings"]],
         tensors=load_tensors(cases),
     )
     tensors: dict[str, dict[str, Array]] = {}

@@ -95,4 +95,4 @@ def _grader(root: str, ids: tuple[str, ...], hidden: bool, isolation: str) -> No
     warm = WarmProcess(choose_for_class(Level(isolation) if isolation else None))
     atexit.register(warm.close)
     exercises = [folder.course.exercise(one) for one in ids]
-    return NotebookGrader(open_engine(folder, exercises, warm, hidden=hidden))
+    return NotebookGrader(open_engine(folder, exercises, warm, hidden=hidden, trains=True))

@@ -1,6 +1,7 @@
 """Rules that draw a tensor's values together: masks of some form, numbers in some order."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,6 +34,36 @@ def draw_by(
         raise ValueError(f"the rule '{spec.rule}' draws no {spec.kind} tensor of {len(shape)} axes")
     rows = _MASKS[spec.rule]((int(np.prod(shape[:-1])), shape[-1]), shape, generator)
     return rows.reshape(shape)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a module learns from, and what it is asked then."""
+
+    samples: Array
+    labels: Array
+    unseen: Array
+    due: Array  # the label of each unseen sample
+    letters: str  # of tokens, "" where samples are no text
+
+
+def draw_samples(
+    own: Mapping[str, Rule], name: str, count: int, shape: tuple[int, ...], seed: int
+) -> Samples:
+    """Return what a function of the course's draws to learn from; raises ValueError."""
+    said = f"the function '{name}' of the course"
+    if name not in own:
+        raise ValueError(f"there is no function '{name}' in the course's solutions/drawing.py")
+    try:
+        *made, letters = own[name](count, shape, np.random.Generator(np.random.PCG64(seed)))  # type: ignore[arg-type]
+        samples, labels, unseen, due = (np.ascontiguousarray(one) for one in made)
+    except Exception as error:  # noqa: BLE001 - whatever the course's code raises is its error
+        raise ValueError(f"{said} raises {type(error).__name__}: {error}") from None
+    if len(samples) != count or len(labels) != count or unseen.shape != shape:
+        raise ValueError(f"{said} draws other shapes than are due")
+    if due.shape != shape[:1] or due.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
+        raise ValueError(f"{said} draws labels that are no whole numbers, one a sample")
+    return Samples(samples, labels, unseen, due, str(letters))
 
 
 def _causal(_: tuple[int, int], shape: tuple[int, ...], generator: np.random.Generator) -> Array:  # noqa: ARG001 - as all rules

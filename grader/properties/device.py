@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 from grader.compare.arrays import exactly_equal, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import HOMES, describe_place, explain_status, place_of
-from grader.course.models import Exercise, Target, Tolerance
+from grader.course.limits import Tolerance
+from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind, answers_of, needs_tensor, outputs_of
 from grader.records.answers import AnswerStatus

@@ -7,7 +7,8 @@ import numpy as np
 from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call, sound_calls
-from grader.course.models import Exercise, Target, Tolerance
+from grader.course.limits import Tolerance
+from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, outputs_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Call

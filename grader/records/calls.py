@@ -1,7 +1,7 @@
 """A plan: the cases of an exercise as they are drawn, and the calls that they are for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -85,6 +85,9 @@ class Plan:
     cases: list[DrawnCase]
     calls: list[Call]
     tensors: dict[str, Array]
+    trainings: list[Call] = field(default_factory=list)  # calls that take long, apart from the rest
+    # by training and name: what no worker gets of it
+    withheld: dict[str, dict[str, Array]] = field(default_factory=dict)
 
     def of_target(self, target: str) -> list[Call]:
         """Return the calls of one target, in order."""
@@ -93,6 +96,12 @@ class Plan:
     def of_property(self, target: str, name: str) -> list[Call]:
         """Return the calls that a property of a target asked for, in order."""
         return [c for c in self.of_target(target) if CallId.parse(c.id).what == name]
+
+    def training(self, target: str, name: str) -> Call:
+        """Return the training that a property of a target asked for."""
+        wanted = str(CallId(target, name, ""))
+        (call,) = (c for c in self.trainings if c.id == wanted)
+        return call
 
     def call(self, wanted: CallId) -> Call:
         """Return one call; raises KeyError."""

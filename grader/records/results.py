@@ -112,6 +112,7 @@ class CheckResult:
     case: ShownCase | None = None
     place: Place | None = None  # where the submission raised what the message tells
     unwritten: bool = False  # for want of code that is not written yet
+    waits: bool = False  # for a training that nobody asked for
     trap: str = ""  # how the lesson's passage on it begins
     told: bool = False  # a deviation that the diagnosis tells is all that it says
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, histogram
+from grader.report.curves import curve
 from grader.report.pictures import HeatMap, flow, heat_maps
 from grader.report.words import (
     MARKS,
@@ -83,6 +84,7 @@ def _filters() -> dict[str, Callable[..., object]]:
     return {
         "attempts": attempts,
         "counted": counted,
+        "curve": curve,
         "ended": ended,
         "file_stem": file_stem,
         "flow": flow,

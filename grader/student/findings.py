@@ -13,7 +13,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -26,8 +26,10 @@ from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_bundle_manifest
 from grader.files import write_files
+from grader.grading.discretion import with_checks
 from grader.grading.engine import ENGINE, Engine
 from grader.grading.exercise import Run
+from grader.grading.learnt import Learnt, learnt_of
 from grader.grading.trace import Trace, traces_of
 from grader.handin.read import Submission
 from grader.records.results import ExerciseResult, Status
@@ -57,6 +59,11 @@ class Finding:
     run: Run | None  # None for what was kept
     whole: bool
     kept: Mapping[str, Trace | None] = field(default_factory=dict)
+
+    @property
+    def learnt(self) -> tuple[Learnt, ...]:
+        """What its trainings came to, where they were run just now."""
+        return learnt_of(self.exercise, self.run) if self.run else ()
 
     @cached_property
     def traces(self) -> Mapping[str, Trace | None]:
@@ -99,9 +106,22 @@ class Findings:
                 yield known[exercise.id]
                 continue
             run = next(runs)
-            finding = Finding(exercise, run.result, run, whole)
+            result = self._with_trainings(exercise, submission, run.result)
+            finding = Finding(exercise, result, run, whole)
             self.graded.append((submission, finding))
             yield finding
+
+    def _with_trainings(
+        self, exercise: Exercise, submission: Submission, result: ExerciseResult
+    ) -> ExerciseResult:
+        """Take what a training of the same text came to, where it was not trained anew."""
+        before = recall(self.folder, exercise, submission) if exercise.trains else None
+        trained = {c.id: c for c in before.result.checks} if before and self.own else {}
+        checks = [trained.get(c.id, c) if c.waits else c for c in result.checks]
+        if checks == list(result.checks):
+            return result
+        score = round(sum(check.score for check in checks), 2)
+        return replace(with_checks(result, checks), score=score)
 
     def keep(self) -> None:
         """Keep what was just graded, for the next command."""

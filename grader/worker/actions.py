@@ -14,6 +14,7 @@ from grader.worker.adam import Adam
 from grader.worker.attached import LISTED, Loose, count_hidden, loose_things, named, untrained
 from grader.worker.binding import own_items
 from grader.worker.claims import CallClaim, type_name
+from grader.worker.learning import predict, train, write
 from grader.worker.loading import WorkerError
 from grader.worker.names import Group, held_name, seen_name, tensor_name
 from grader.worker.protocol import (
@@ -258,6 +259,21 @@ def _train_to_end(
     module.eval()
 
 
+def _learn(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    module, how = bench.targets.get_ready(call).module, call.learning
+    if module is None or how is None:
+        raise TypeError("there is no module to train")
+    samples, labels = (bench.targets.tensors[key] for key in (how.samples, how.labels))
+    (inputs,) = bench.targets.inputs(call.inputs)
+    losses = []
+    for step, loss in enumerate(train(module, samples.to(inputs.dtype), labels, how), start=1):
+        losses.append(loss)
+        if step in how.stages:
+            claim.add(tensor_name(Group.WRITTEN, step), write(module, inputs[:1]))
+    claim.add(tensor_name(Group.LOSSES), torch.stack(losses))
+    claim.add(tensor_name(Group.AFTER), predict(module, inputs))
+
+
 def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     """Keep every tensor that the call makes on its way, fused attention taken apart.
 
@@ -363,4 +379,5 @@ ACTIONS: Mapping[Action, Callable[[Workbench, WorkerCall, CallClaim], None]] = {
     Action.RECORD: _record,
     Action.PIECES: _pieces,
     Action.SAMPLE: _sample,
+    Action.LEARN: _learn,
 }

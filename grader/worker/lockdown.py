@@ -50,7 +50,7 @@ class Rules:
             return Rules(data, addresses)
         if not seccomp.supported():
             raise OSError("this kernel has no seccomp filter, or the processor is unknown")
-        apart = places.but_own_package([*places.readable(), folder])
+        apart = places.but_answers([*places.readable(), folder])
         ruleset = landlock.make_ruleset(apart.whole, places.DEVICES, apart.listed)
         return Rules(data, addresses, ruleset, seccomp.Filter.make())
 

@@ -22,6 +22,10 @@ class Group(StrEnum):
     TOGETHER_SECOND = "together-second"  # the second moment of that product
     BEFORE = "before"  # the output before training
     AFTER = "after"
+    LOSSES = "losses"  # of each step of learning
+    WRITTEN = "written"  # by a model of sequences, by the step of learning
+    LABELS = "labels"  # of the course: what is due for each unseen sample
+    LETTERS = "letters"  # of the course: which letter each token is, as a code point
     DRAWN = "drawn"  # what was drawn, by the seeds that it was drawn with
     CHANCES = "chances"  # of the course: how probable each draw is
     SEEN = "seen"  # what a recorded run made, by its number and the operation

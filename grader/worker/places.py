@@ -14,6 +14,7 @@ _SYSTEM = (
     "/proc/cpuinfo",
 )  # fmt: skip
 _SITES = ("site-packages", "dist-packages")
+_DATA = ("pydoc_data", "sklearn")
 DEVICES = ("/dev/null",)  # may be written, too
 _SOURCES = ("/dev/urandom", "/dev/random")
 
@@ -35,14 +36,15 @@ class Apart:
     listed: list[str]  # folders of which only the names are read
 
 
-def but_own_package(paths: Iterable[str]) -> Apart:
-    """Leave grader's own package out: an installed one carries a course with its answer key.
+def but_answers(paths: Iterable[str]) -> Apart:
+    """Leave out what holds answers: grader's own package, and data that models learn from.
 
-    Of the folders above it each entry is listed by itself, whatever these folders are called here:
-    a library's folder may have two names. Links in them are left out, for they may lead anywhere.
+    An installed package carries a course with its answer key. Of the folders above what is left out
+    each entry is listed by itself, whatever these folders are called here: a library's folder may
+    have two names. Links in them are left out, for they may lead anywhere.
     """
-    own = own_package()
-    above = {_identity(str(folder)) for folder in own.parents}
+    closed = {_identity(str(folder)) for folder in closed_folders()}
+    above = {_identity(str(above)) for folder in closed_folders() for above in folder.parents}
     apart = Apart([], [])
     waiting = list(paths)
     while waiting:
@@ -51,9 +53,18 @@ def but_own_package(paths: Iterable[str]) -> Apart:
             apart.listed.append(path)
             with os.scandir(path) as entries:
                 waiting += [entry.path for entry in entries if not entry.is_symlink()]
-        elif _identity(path) != _identity(str(own)):
+        elif _identity(path) not in closed:
             apart.whole.append(path)
     return apart
+
+
+def closed_folders() -> list[Path]:
+    """Return grader's package, and wherever there are the texts and pictures that models learn."""
+    above = [Path(path) for path in _existing([*_SYSTEM, *libraries()]) if os.path.isdir(path)]
+    pythons = [*above, *(found for path in above for found in path.glob("python3*"))]
+    sites = [*pythons, *(python / site for python in pythons for site in _SITES)]
+    data = {(folder / name).resolve() for folder in sites for name in _DATA}
+    return [own_package(), *sorted(folder for folder in data if folder.is_dir())]
 
 
 def own_package() -> Path:

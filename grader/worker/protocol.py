@@ -43,6 +43,7 @@ class Action(StrEnum):
     RECORD = "record"  # with every tensor that is made on the way
     PIECES = "pieces"  # the inputs in pieces, each with what the call before handed on
     SAMPLE = "sample"  # what is drawn for many copies of the inputs
+    LEARN = "learn"  # training on samples, then a look at inputs that are new to it
 
 
 class Earlier(StrEnum):
@@ -138,6 +139,19 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Learning:
+    """How a module learns from samples that it is shown in batches."""
+
+    samples: str  # the key of their tensor
+    labels: str  # the key of what is due for each, or for each place of each
+    steps: int  # of Adam
+    batch: int  # samples a step
+    learning_rate: float  # at its highest
+    seconds: int  # that it may take
+    stages: Sequence[int] = ()  # steps after which a model of sequences writes
+
+
+@dataclass(frozen=True)
 class Pieces:
     """How inputs are given piece by piece."""
 
@@ -171,6 +185,7 @@ class WorkerCall:
     times: int = 1  # that it is called with the same inputs, one after the other
     after: int | None = None  # the place of a given module whose parameters come back, too
     training: Training | None = None
+    learning: Learning | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
     as_dict: bool = False  # the outputs come in a dict
     opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
@@ -185,12 +200,13 @@ class WorkerCall:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "WorkerCall":
         """Read a call back; raises KeyError, TypeError or ValueError for another form."""
-        training, pieces = data["training"], data["pieces"]
+        training, learning, pieces = data["training"], data["learning"], data["pieces"]
         typed: dict[str, object] = {
             "kind": TargetKind(data["kind"]),
             "action": Action(data["action"]),
             "roles": tuple(Role.from_json(role) for role in data["roles"]),
             "training": Training(**training) if training else None,
+            "learning": Learning(**learning) if learning else None,
             "pieces": Pieces(**pieces) if pieces else None,
         }
         typed |= {name: _arguments(data[name]) for name in ("construct", "inputs", "again")}

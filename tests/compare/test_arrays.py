@@ -7,7 +7,7 @@ import pytest
 
 from grader.compare.arrays import distance, find_difference, match
 from grader.compare.evidence import Fault
-from grader.course.models import Tolerance, Tolerances
+from grader.course.limits import Tolerance, Tolerances
 
 TOLERANCE = Tolerance(rtol=1e-9, atol=1e-9)
 BOTH = Tolerances(float64=TOLERANCE, float32=Tolerance(rtol=1e-4, atol=1e-4))

@@ -55,7 +55,7 @@ def test_places_leave_an_installed_answer_key_out(
     (tmp_path / "lib64").symlink_to("lib")
     (site / "linked").symlink_to(tmp_path)
     monkeypatch.setattr(places, "own_package", lambda: site / "grader")
-    apart = places.but_own_package([str(tmp_path / name), os.devnull])
+    apart = places.but_answers([str(tmp_path / name), os.devnull])
 
     def reading(file: str) -> str:
         def act() -> None:
