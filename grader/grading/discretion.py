@@ -56,7 +56,7 @@ def _silent(check: CheckResult) -> CheckResult:
 
 def _worded(hidden: CheckResult, public: CheckResult | None) -> CheckResult:
     """Return a check in public words, where it passed or failed on both kinds of cases."""
-    if public is None or Status.ERROR in (hidden.status, public.status):
+    if public is None or public.waits or Status.ERROR in (hidden.status, public.status):
         return hidden
     if (hidden.status is Status.PASSED) is not (public.status is Status.PASSED):
         return hidden

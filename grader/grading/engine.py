@@ -15,8 +15,9 @@ from grader.handin.read import Submission
 from grader.key.cache import Keys, load_keys
 from grader.key.secret import hidden_secret
 from grader.records.calls import HIDDEN, PUBLIC
+from grader.records.ids import CallId
 from grader.records.key import AnswerKey
-from grader.records.results import Document, ExerciseResult
+from grader.records.results import Document, ExerciseResult, Status
 from grader.version import VERSION
 
 ENGINE = f"grader {VERSION}"
@@ -70,9 +71,17 @@ class Engine:
         """Return a run whose result says what it has to say, on hidden cases in public words."""
         if not run.silent or self.public is None:
             return run
-        public = replace(self.public, trains=self.trains and run.failed_to_learn)
+        anew = self.trains and self._failed_to_learn(run.result)
+        public = replace(self.public, trains=anew)
         told = public.run(exercise, submission, quick=quick, shared=shared)
         return replace(told, result=in_public_words(run.result, told.result))
+
+    def _failed_to_learn(self, result: ExerciseResult) -> bool:
+        """Whether the check of a training is not passed."""
+        trainings = self.keys.keys[result.exercise].plan.trainings
+        asked = {(i.target, i.what) for i in (CallId.parse(call.id) for call in trainings)}
+        missed = [c for c in result.checks if c.status is not Status.PASSED]
+        return any((check.target, check.id.name) in asked for check in missed)
 
     def runs(
         self, exercises: Sequence[Exercise], submission: Submission, *, quick: bool = False

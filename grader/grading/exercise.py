@@ -30,7 +30,6 @@ from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
-from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.signatures import Suspects
@@ -67,16 +66,6 @@ class Run:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)  # by target
     rounds: Rounds | None = None
     silent: bool = False  # something is to be told of it, and it says nothing
-
-    @property
-    def failed_to_learn(self) -> bool:
-        """Whether a training was run and its check is not passed."""
-        trained = self.rounds.trained if self.rounds else {}
-        asked = {(call.target, call.what) for call in map(CallId.parse, trained)}
-        return any(
-            (c.target, c.id.name) in asked and c.status is not Status.PASSED
-            for c in self.result.checks
-        )
 
 
 @np.errstate(all="ignore")  # what a submission returns may overflow anything made of it

@@ -43,6 +43,7 @@ _REACHING = frozenset({
     "profiler", "save", "serialization", "seterr", "seterrcall", "setbufsize", "setitem",
     "storage", "testing", "update_wrapper", "utils", "version",
 })  # fmt: skip
+_CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})  # of torch.nn.utils
 # torch.sys is sys; some names mean something else there
 _STDLIB = sys.stdlib_module_names - _MODULES - {"array", "chunk", "select", "trace"}
 _LOOKED_AT = (
@@ -78,9 +79,15 @@ def _imports(texts: Sequence[str]) -> frozenset[str] | None:
     partly = [node for node in found if isinstance(node, ast.ImportFrom)]
     imported = [*whole, *(alias for node in partly for alias in node.names)]
     names = {(alias.asname or alias.name).partition(".")[0] for alias in imported}
-    if not all(_is_harmless(node, names) for node in found):
+    known = {id(n.value) for n in found if isinstance(n, ast.Attribute) and n.attr in _CLIPPING}
+    if not all(_is_harmless(node, names) for node in found if not _is_utils(node, known)):
         return None
     return frozenset([*(alias.name for alias in whole), *(n.module or "" for n in partly)])
+
+
+def _is_utils(node: ast.AST, known: Collection[int]) -> bool:
+    """Whether a node is the `nn.utils` of something known."""
+    return id(node) in known and isinstance(node, ast.Attribute) and node.attr == "utils"
 
 
 def _is_harmless(node: ast.AST, imported: Collection[str]) -> bool:

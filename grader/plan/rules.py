@@ -57,6 +57,9 @@ def draw_samples(
     try:
         *made, letters = own[name](count, shape, np.random.Generator(np.random.PCG64(seed)))  # type: ignore[arg-type]
         samples, labels, unseen, due = (np.ascontiguousarray(one) for one in made)
+    except ImportError as error:
+        has = "pip install 'grader[instructor]' brings what the courses here need"
+        raise ValueError(f"{said} needs {error.name}, which is not installed; {has}") from None
     except Exception as error:  # noqa: BLE001 - whatever the course's code raises is its error
         raise ValueError(f"{said} raises {type(error).__name__}: {error}") from None
     if len(samples) != count or len(labels) != count or unseen.shape != shape:

@@ -21,7 +21,8 @@ from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Action, Learning, TargetKind
 
 _STAGES = (20, 5, 2, 1)  # parts of the steps after which a model of sequences writes
-_NEAR = 0.15  # bits, within which a model counts as no better than one that lacks a part
+# within these a model counts as no better than one that lacks a part
+_NEAR = {"right": 0.02, "bits": 0.15}
 
 
 class Learns(Kind):
@@ -133,7 +134,11 @@ class Learns(Kind):
             f"trained for {self.steps} steps it reaches {self.shown(reached)} on {len(due)} "
             f"samples that it has not seen; {self.edge} {self.shown(self.bar)} are due"
         )
-        near = [part for part, known in self.lacking.items() if abs(known - reached) < _NEAR]
+        near = [
+            part
+            for part, known in self.lacking.items()
+            if abs(known - reached) < _NEAR[self.measure]
+        ]
         return told + "".join(f"; a model without {part} comes about as far" for part in near[:1])
 
 

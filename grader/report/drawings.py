@@ -53,7 +53,7 @@ class LineArt:
     width: int
     height: int
     lines: str  # a path
-    heads: str  # a path of triangles
+    tips: str  # a path of triangles
     texts: tuple[Text, ...]
 
 
@@ -102,7 +102,7 @@ def draw(source: str) -> LineArt:
     """
     grid = _Grid(source)
     lines: list[str] = []
-    heads: list[str] = []
+    tips: list[str] = []
     texts: list[Text] = []
     for row, text in enumerate(grid.rows):
         plain = ""
@@ -111,11 +111,11 @@ def draw(source: str) -> LineArt:
             plain += " " if arms else sign
             lines += [_path(row, column, (_PLACES[a], _PLACES[b])) for a, b in arms]
             if arms and sign in _HEADS:
-                heads.append(_path(row, column, _TIPS[_HEADS[sign]]) + "z")
+                tips.append(_path(row, column, _TIPS[_HEADS[sign]]) + "z")
         texts += _texts(row, plain)
     width = max(map(len, grid.rows), default=0) * CELL_WIDTH
     height = len(grid.rows) * CELL_HEIGHT
-    return LineArt(width, height, "".join(lines), "".join(heads), tuple(texts))
+    return LineArt(width, height, "".join(lines), "".join(tips), tuple(texts))
 
 
 def _path(row: int, column: int, points: tuple[tuple[float, float], ...]) -> str:

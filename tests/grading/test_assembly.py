@@ -136,7 +136,7 @@ def test_factory_of_other_names_is_compared(grade_text: GradeText) -> None:
     result = grade_text({"exercise7": text})
     assert_target_full(result, "build_classifier")
     assert result.notes == ()
-    wrong = edited(text, ("nn.ReLU()", "nn.Tanh()"))
+    wrong = edited(text, ("= nn.ReLU()", "= nn.Tanh()"))
     check = find_check(grade_text({"exercise7": wrong}), "build_classifier/property/assembly")
     assert check.status is Status.FAILED
 

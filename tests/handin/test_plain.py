@@ -22,6 +22,7 @@ PLAIN = {
     "a step without gradients": "with torch.no_grad():\n    x = torch.trace(torch.eye(2))\n",
     "a generator": "def f(n):\n    for i in range(n):\n        yield nn.Linear(i, i)\n",
     "a helper": "from exercise1 import _scores, np_table as _table\n",
+    "clipping": "def f(model):\n    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n",
     "a device": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
 }
 NOT_PLAIN = {
@@ -39,6 +40,8 @@ NOT_PLAIN = {
     "setattr": "setattr(nn, 'Linear', 1)\n",
     "a name looked up": "f = getattr(torch, 'set_default_device')\n",
     "text run": "exec('x = 1')\n",
+    "clipping patched": "nn.utils.clip_grad_norm_ = print\n",
+    "more of the utilities": "nn.utils.parametrize.P.cache = {}\n",
     "a setting": "torch.set_default_device('meta')\n",
     "a setting imported": "from torch import set_num_threads as f\n",
     "a setting of all": "from torch import *\nset_num_threads(3)\n",

@@ -1,15 +1,15 @@
 """Models that learn: what is due, what is said of it, and what attacks come to."""
 
 import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from small import course_of, judged
+from learning import DRAWING, LETTERS, RIGHT, SIGNS, WRITES, made
+from small import judged
 
-from grader.course.load import CourseFolder
 from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
@@ -22,86 +22,12 @@ from grader.worker.names import Group, tensor_name
 
 pytestmark = pytest.mark.usefixtures("key_cache")
 
-SIGNS = """
-name: build
-kind: factory
-dims: {b: 3..5}
-inputs: {x: "float[b, 6]"}
-outputs: {logits: "float[b, 4]"}
-properties:
-  - kind: learns
-    data: signs
-    case: {name: points that it has not seen, dims: {b: 200}}
-    samples: 400
-    steps: 60
-    batch: 20
-    learning_rate: 0.03
-    seconds: 20
-    measure: right
-    bar: 0.9
-points: {shape: 1, property: 3}
-"""
-LETTERS = """
-name: build
-kind: factory
-dims: {b: 3..5, t: 2..3, v: 5}
-constructor: {vocab_size: v}
-inputs: {x: "int[b, t] < v"}
-outputs: {logits: "float[b, t, v]"}
-properties:
-  - kind: learns
-    data: letters
-    case: {name: words that it has not seen, dims: {b: 100, t: 6}}
-    samples: 300
-    steps: 60
-    batch: 20
-    learning_rate: 0.03
-    seconds: 20
-    measure: bits
-    bar: 0.7
-    lacking: {the last letter: 2.3}
-points: {shape: 1, property: 3}
-"""
-DRAWING = """
-import numpy as np
-
-def signs(count, shape, generator):
-    def draw(n):
-        x = generator.normal(size=(n, shape[1]))
-        return x, (x[:, 0] > 0) * 2 + (x[:, 1] > 0)
-    return *draw(count), *draw(shape[0]), ""
-
-def letters(count, shape, generator):
-    def draw(n):
-        begin = generator.integers(0, 5, (n, 1))
-        return (begin + 2 * np.arange(shape[1] + 1)) % 5
-    seen, new = draw(count), draw(shape[0])
-    return seen[:, :-1], seen[:, 1:], new[:, :-1], new[:, -1], "abcde"
-"""
-RIGHT = """
-from torch import nn
-def build():
-    return nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 4))
-"""
-WRITES = """
-from torch import nn
-def build(vocab_size):
-    return nn.Sequential(nn.Embedding(vocab_size, 12), nn.Linear(12, vocab_size))
-"""
-
-
-def made(folder: Path, target: str = SIGNS, text: str = RIGHT) -> CourseFolder:
-    """Make a course of one model that learns."""
-    (folder / "solutions").mkdir()
-    (folder / "solutions" / "drawing.py").write_text(DRAWING, encoding="utf-8")
-    return course_of(folder, target, text)
-
 
 @pytest.fixture
-def engine(tmp_path: Path, warm: WarmProcess) -> Iterator[Engine]:
+def engine(tmp_path: Path, warm: WarmProcess) -> Engine:
     """Trains on the points."""
     folder = made(tmp_path)
-    yield open_engine(folder, folder.course.exercises, warm, trains=True)
+    return open_engine(folder, folder.course.exercises, warm, trains=True)
 
 
 def learning(engine: Engine, text: str) -> CheckResult:
@@ -143,7 +69,7 @@ def test_no_worker_gets_what_is_due(engine: Engine) -> None:
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Off())"), "reaches "),
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Wild())"), "not finite"),
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Slow())"), "did not finish"),
-        (("nn.Linear(24, 4))", "nn.Linear(24, 4), Torn())"), "element"),
+        (("nn.Linear(24, 4))", "nn.Linear(24, 4), Torn())"), "batch_size"),
     ],
     ids=["linear", "softmax", "no gradient", "infinite", "slow", "cut"],
 )
@@ -224,7 +150,7 @@ def test_a_training_is_shown_with_what_it_wrote(tmp_path: Path, warm: WarmProces
     assert one.losses[0] > 1.5 > 0.7 > one.losses[-1]
     assert [step for step, _ in one.written] == [3, 12, 30, 60]
     final = one.written[-1][1]
-    pairs = {a + b for a, b in zip(final, final[1:], strict=False)}
+    pairs = {a + b for a, b in pairwise(final)}
     assert len(final) == 100
     assert {"ac", "ce", "eb", "bd", "da"} <= pairs  # what it has learnt
     assert "after 60 steps it writes" in render_learnt([one], 80)
@@ -257,6 +183,7 @@ def test_what_a_course_says_of_learning_is_checked(
     [
         ("return x, (x[:, 0]", "return x[1:], (x[:, 0]", "draws other shapes"),
         ("return *draw(count)", "raise OSError('gone')\n    return *draw(count)", "OSError: gone"),
+        ("return *draw(count)", "import nowhere\n    return *draw(count)", "needs nowhere"),
         ("(x[:, 1] > 0)\n", "(x[:, 1] > 0) * 1.0\n", "no whole numbers"),
     ],
 )
@@ -371,23 +298,23 @@ ATTACKS = {
                 return self.layer(x)
     """,
     "reads the course's data": """
-        def found():
-            try:
-                from pydoc_data.topics import topics
-                return 1
-            except Exception:
-                return 0
+        found = []
         try:
-            import sklearn
+            from pydoc_data.topics import topics
+            found.append("manual")
         except Exception:
-            sklearn = None
+            pass
+        try:
+            from sklearn.datasets import load_digits
+            found.append("digits")
+        except Exception:
+            pass
         class Model(nn.Module):
             def __init__(self):
                 super().__init__()
                 self.layer = nn.Linear(6, 4)
-                self.more = 1 if found() or sklearn else 0
             def forward(self, x):
-                print("OUCH" * self.more)
+                print("found", *found)
                 return self.layer(x * 0)
     """,
 }
@@ -396,8 +323,6 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_on_training_earn_nothing(engine: Engine, name: str) -> None:
     text = "import torch\nfrom torch import nn\n" + textwrap.dedent(ATTACKS[name])
-    limits = engine.folder.course.limits.model_copy(update={"case_seconds": 2.0})
-    assert limits.case_seconds == 2.0
     check = learning(engine, text + "\ndef build():\n    return Model()\n")
     assert check.status in (Status.FAILED, Status.TIMEOUT)
     assert check.score == 0
@@ -411,4 +336,6 @@ def test_data_that_models_learn_is_closed_to_submissions(engine: Engine) -> None
     text += "\ndef build():\n    return Model()\n"
     source = Source(exercise.file, ((exercise.file, text),))
     run = engine.run(exercise, Submission({exercise.id: source}), quick=True)
-    assert "OUCH" not in run.result.output
+    assert "found" in run.result.output.split()
+    assert "manual" not in run.result.output
+    assert "digits" not in run.result.output
