@@ -3,10 +3,11 @@
 #
 # ## Before you begin
 #
-# - **You learn to** write the step that trains every model, and a learning rate that rises and
-#   falls.
-# - **You need** derivatives, and a model that gives a loss. Exercises 1 to 11 are not needed.
-# - **Time:** 30 to 60 minutes, for two parts and about 15 lines.
+# - **You learn to** write the step that trains every model, a learning rate that rises and falls,
+#   and two models of your own parts that learn.
+# - **You need** derivatives, and a model that gives a loss. The last two parts build on
+#   exercises 3, 4, 5 and 10.
+# - **Time:** 55 to 110 minutes, for four parts and about 35 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:

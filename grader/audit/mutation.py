@@ -129,7 +129,7 @@ def run_mutations(
     The unchanged text runs first: where that fails a check, a mutant's failure would mean nothing.
     What is trained may be made in many ways, and most changes make another of them.
     """
-    trained = {t.name for t in exercise.targets if any(prop.trains for prop in t.properties)}
+    trained = {target.name for target in exercise.targets if target.trains}
     with _alone(), reference_imports(folder):
         bench = _Bench(folder, exercise, key)
         plain = ast.unparse(ast.parse(source))

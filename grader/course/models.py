@@ -179,6 +179,11 @@ class Target(Record):
             raise ValueError(f"the property '{twice[0]}' is declared twice: give one an id")
         return self
 
+    @property
+    def trains(self) -> bool:
+        """Whether some check of it waits for a training."""
+        return any(prop.trains for prop in self.properties)
+
     @model_validator(mode="after")
     def _cases_fit(self) -> "Target":
         cases: list[tuple[tuple[str | int, ...], Case]] = [
@@ -267,7 +272,7 @@ class Exercise(Record):
     @property
     def trains(self) -> bool:
         """Whether some check of it waits for a training."""
-        return any(prop.trains for target in self.targets for prop in target.properties)
+        return any(target.trains for target in self.targets)
 
     def forbidden_for(self, *targets: Target) -> list[str]:
         """Return the names that some of the targets must not use."""

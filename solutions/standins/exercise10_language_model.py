@@ -9,10 +9,10 @@ def next_token_loss(logits: Tensor, tokens: Tensor, lengths: Tensor | None = Non
     """Return the mean cross-entropy of each real token (b, t) given those before it."""
     size = tokens.size(1)
     ends = tokens.new_full((len(tokens),), size) if lengths is None else lengths
-    real = torch.arange(1, size, device=tokens.device) < ends[:, None]
-    if not real.any():
+    known = torch.arange(1, size, device=tokens.device) < ends[:, None]
+    if known.sum() == 0:
         raise ValueError("there is nothing to predict")
-    return F.cross_entropy(logits[:, :-1][real], tokens[:, 1:][real])
+    return F.cross_entropy(logits[:, :-1][known], tokens[:, 1:][known])
 
 
 class LanguageModel(nn.Module):
@@ -21,11 +21,11 @@ class LanguageModel(nn.Module):
     def __init__(self, decoder: nn.Module, vocab_size: int, embed_dim: int, max_len: int) -> None:
         """Make the layers around the decoder."""
         super().__init__()
-        self.max_len = max_len
-        self.token_embedding = nn.Embedding(vocab_size, embed_dim)
-        self.position_embedding = nn.Embedding(max_len, embed_dim)
-        self.decoder = decoder
-        self.norm = nn.LayerNorm(embed_dim)
+        size = embed_dim
+        self.decoder, self.max_len = decoder, max_len
+        self.token_embedding = nn.Embedding(vocab_size, size)
+        self.position_embedding = nn.Embedding(max_len, size)
+        self.norm = nn.LayerNorm(size)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the logits for tokens (b, t)."""
@@ -37,6 +37,10 @@ class LanguageModel(nn.Module):
 
 
 class _Block(nn.TransformerEncoderLayer):
+    def __init__(self, size: int, heads: int, rate: float) -> None:
+        width = 4 * size
+        super().__init__(size, heads, width, rate, norm_first=True, batch_first=True)
+
     def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]
         size = x.size(1)
         ahead = torch.ones(size, size, dtype=torch.bool, device=x.device).triu(1)
@@ -53,8 +57,6 @@ def build_language_model(
     dropout: float = 0.0,
 ) -> LanguageModel:
     """Return a language model of `depth` causal blocks, the norms first."""
-    blocks = [
-        _Block(embed_dim, num_heads, 4 * embed_dim, dropout, batch_first=True, norm_first=True)
-        for _ in range(depth)
-    ]
-    return LanguageModel(nn.Sequential(*blocks), vocab_size, embed_dim, max_len)
+    blocks = [_Block(embed_dim, num_heads, dropout) for _ in range(depth)]
+    stack = nn.Sequential(*blocks)
+    return LanguageModel(stack, vocab_size, embed_dim, max_len)

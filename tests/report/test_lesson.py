@@ -69,7 +69,7 @@ def test_an_arrow_has_a_line_a_head_and_two_ends() -> None:
     art = draw("a --> b")
     assert [text.words for text in art.texts] == ["a", "b"]
     assert art.lines == "M16 9L24 9M24 9L32 9M32 9L36 9"
-    assert art.heads.count("z") == 1
+    assert art.tips.count("z") == 1
 
 
 def test_a_corner_goes_on_where_a_line_does() -> None:
