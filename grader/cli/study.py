@@ -77,8 +77,9 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         if source.problem:
             return _unread(exercise, source)
         (found,) = desk.findings.of(desk.exercises, desk.submission)
-    chosen = target_to_explain(exercise, found.result, target)
-    return render_run(found.traces[chosen], exercise.id, chosen, width=screen_width())
+        chosen = target_to_explain(exercise, found.result, target)
+        trace = found.traces[chosen]  # a run of its own where nothing was kept
+    return render_run(trace, exercise.id, chosen, width=screen_width())
 
 
 def run_compare(typed: str, course: Path | None, submission: Path | None) -> str:

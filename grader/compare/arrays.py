@@ -16,6 +16,9 @@ from grader.records.results import Facts
 from grader.records.text import shown_shape
 
 _REALS = ("float64", "float32", "float16")
+_DIGITS = range(4, 18)  # significant ones: as few as tell two numbers apart
+Words = tuple[str, str]
+DUE: Words = ("expected", "came")
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,13 @@ class Difference:
     actual: Facts = Facts()
 
 
-def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Difference | None:
-    """Return the first difference, None where the arrays agree within `tolerance`."""
+def find_difference(
+    actual: Array, expected: Array, tolerance: Tolerance, said: Words = DUE
+) -> Difference | None:
+    """Return the first difference, None where the arrays agree within `tolerance`.
+
+    `said` are the words for a value of `expected` and for one of `actual`.
+    """
     if actual.shape != expected.shape:
         return shape_difference(actual.shape, expected.shape)
     if _family(actual.dtype) != _family(expected.dtype):
@@ -44,7 +52,7 @@ def find_difference(actual: Array, expected: Array, tolerance: Tolerance) -> Dif
     if odd.any():
         return _not_finite(actual, odd)
     excess = distance(actual, expected, tolerance)
-    return None if excess <= 1 else _values(actual, expected)
+    return None if excess <= 1 else _values(actual, expected, said)
 
 
 def shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference:
@@ -120,17 +128,18 @@ def _not_finite(actual: Array, odd: Array) -> Difference:
     )
 
 
-def _values(actual: Array, expected: Array) -> Difference:
+def _values(actual: Array, expected: Array, words: Words) -> Difference:
     apart = _apart(actual, expected)
     where = np.unravel_index(int(apart.argmax()), apart.shape)
     index = tuple(int(i) for i in where)
     wanted, came, most = float(expected[where]), float(actual[where]), float(apart[where])
     if expected.dtype == np.bool_:
         said = f"{int(apart.sum())} of {apart.size} are wrong, the first at {list(index)}: "
-        said += f"{bool(wanted)} expected, {bool(came)} came"
+        shown = (str(bool(wanted)), str(bool(came)))
     else:
         said = f"the largest difference is {most:.3g}, at {list(index)}: "
-        said += f"{wanted:.4g} expected, {came:.4g} came"
+        shown = _told_apart(wanted, came)
+    said += f"{shown[0]} {words[0]}, {shown[1]} {words[1]}"
     return Difference(
         Fault.VALUES,
         said,
@@ -143,6 +152,12 @@ def _values(actual: Array, expected: Array) -> Difference:
             index=index,
         ),
     )
+
+
+def _told_apart(one: float, other: float) -> tuple[str, str]:
+    """Return two different numbers as texts that differ."""
+    texts = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in _DIGITS]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 def _short(value: float) -> float | None:

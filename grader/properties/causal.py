@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from grader.compare.arrays import Words
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import changed
 from grader.properties.moved import Moved
@@ -15,6 +16,7 @@ class Causal(Moved):
     """Inputs later along `dim` do not move earlier outputs; masks stay as they are."""
 
     sentence: ClassVar[str] = "what comes later along {dim} should not change earlier outputs"
+    words: ClassVar[Words] = ("before later inputs change", "after that")
     step: ClassVar[str] = (
         "look for a place that sees all of {dim}: a mask that is missing or one too far, or a sum "
         "or a mean over everything"

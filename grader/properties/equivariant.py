@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from grader.compare.arrays import Words
 from grader.plan.planner import TargetPlanner
 from grader.properties.moved import Moved
 from grader.records.calls import Array
@@ -16,6 +17,7 @@ class Equivariant(Moved):
         "reordering the input along {dim} should reorder the output in the same way, and "
         "change nothing else"
     )
+    words: ClassVar[Words] = ("with the output reordered", "with the input reordered")
     step: ClassVar[str] = "look for a place where the order along {dim} matters"
 
     kind: Literal["equivariant"]

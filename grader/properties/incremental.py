@@ -19,6 +19,7 @@ from grader.records.ids import MAIN, CallId
 from grader.records.results import Status
 from grader.worker.protocol import Action, Pieces
 
+_WORDS = ("at once", "piece by piece")
 _TWICE = "twice"  # ends the part of a call that gives each state again
 _AT_ONCE = (
     "hand on all that later pieces need of earlier ones, and let positions and masks begin where "
@@ -108,7 +109,7 @@ class Incremental(Kind):
                 continue
             if name not in came or name not in whole:
                 return f"`{name}` is missing"
-            if difference := find_difference(came[name], whole[name], tolerance):
+            if difference := find_difference(came[name], whole[name], tolerance, _WORDS):
                 return f"`{name}`: {difference.message}"
         return ""
 

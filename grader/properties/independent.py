@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from grader.compare.arrays import Words
 from grader.plan.planner import TargetPlanner
 from grader.properties.moved import Moved
 from grader.records.calls import Array
@@ -17,6 +18,7 @@ class Independent(Moved):
     sentence: ClassVar[str] = (
         "each item along {dim} should give the same result alone and among others"
     )
+    words: ClassVar[Words] = ("among others", "alone")
     step: ClassVar[str] = (
         "look for what mixes along {dim}, such as a softmax, a mean or a reshape, or for a mask or "
         "dropout"

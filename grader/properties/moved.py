@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from grader.compare.arrays import find_difference
+from grader.compare.arrays import Words, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
@@ -22,6 +22,7 @@ class Moved(Kind):
 
     shrinkable: ClassVar[bool] = True
     sentence: ClassVar[str]  # what should hold along {dim}
+    words: ClassVar[Words]  # for a value that is to be met, and for the one that has to meet it
     step: ClassVar[str]  # what to look for where it does not
 
     dim: str = Field(description="along which the items of the inputs are moved")
@@ -62,7 +63,7 @@ class Moved(Kind):
                 difference = None
                 if came is not None:
                     came = self.looked_at(came, axis, part)
-                    difference = find_difference(came, due, tolerance)
+                    difference = find_difference(came, due, tolerance, self.words)
                 if came is None or difference is not None:
                     said = [text.format(dim=self.dim) for text in (self.sentence, self.step)]
                     detail = difference.message if difference else ""

@@ -21,6 +21,7 @@ from grader.records.ids import MAIN, TensorId
 from grader.records.results import Status
 from grader.worker.protocol import Action, TensorKey
 
+_WORDS = ("before it is changed", "after that")
 _STEP = (
     "leave padded places out of every sum, mean and maximum: a large negative number, or "
     "a zero to multiply with, is not enough"
@@ -106,7 +107,7 @@ class Padding(Kind):
             return "there is NaN in it"
         if padded is not None and was.shape == came.shape == padded.shape:
             was, came = np.where(padded, 0, was), np.where(padded, 0, came)
-        difference = find_difference(came, was, evidence.course.tolerances.float32)
+        difference = find_difference(came, was, evidence.course.tolerances.float32, _WORDS)
         return difference.message if difference else ""
 
     @property

@@ -48,6 +48,12 @@ def test_find_difference_names_the_largest_and_its_place() -> None:
     assert difference.actual.index == (1, 2)
 
 
+def test_numbers_that_differ_are_shown_as_far_as_they_do() -> None:
+    difference = find_difference(np.array([-1.5994321]), np.array([-1.5994322]), TOLERANCE)
+    assert difference is not None
+    assert difference.message.endswith("-1.5994322 expected, -1.5994321 came")
+
+
 @pytest.mark.parametrize(("off", "same"), [(0.9, True), (1.1, False)])
 def test_tolerances_act_together(off: float, same: bool) -> None:
     came = np.array([1.0 + off * 2e-9])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 import pytest
-from support import EXERCISES, SUBMISSIONS, solution
+from support import EXERCISES, SUBMISSIONS, RunGrade, solution
 
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
@@ -225,6 +225,13 @@ def test_explain_shows_what_was_made_before_an_error(shipped_engine: Engine) -> 
     assert "shape '[7, 7]' is invalid" in trace.trouble
     right, stopped = State.RIGHT, State.NOT_REACHED
     assert [step.state for step in trace.steps] == [right, stopped, stopped]
+
+
+def test_explain_runs_a_file_that_is_handed_over(run_grade: RunGrade) -> None:
+    sample = SUBMISSIONS / "keys-from-queries"
+    done = run_grade("explain", "exercise3", "--submission", sample)
+    assert done.status == 0, done.err
+    assert re.search(r"queries .*✓ the same values", click.unstyle(done.out))
 
 
 def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:
