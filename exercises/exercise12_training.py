@@ -7,7 +7,7 @@
 #   and two models of your own parts that learn.
 # - **You need** derivatives, and a model that gives a loss. The last two parts build on
 #   exercises 3, 4, 5 and 10.
-# - **Time:** 55 to 110 minutes, for four parts and about 35 lines.
+# - **Time:** 55 to 110 minutes, for four parts and about 30 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:

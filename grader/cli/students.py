@@ -103,7 +103,7 @@ def read(exercise: str, html: Path | None, course: Path | None) -> None:
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE...]")
 @SUBMISSION
 @COURSE
-@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with the curves.")
+@click.option("--html", type=click.Path(path_type=Path), help="Draw the curves on a page, too.")
 def train(
     exercises: tuple[str, ...], submission: Path | None, course: Path | None, html: Path | None
 ) -> None:
