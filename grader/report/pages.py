@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, histogram
 from grader.report.curves import curve
-from grader.report.pictures import HeatMap, flow, heat_maps
+from grader.report.pictures import HeatMap, flow, heat_maps, mixing_maps
 from grader.report.words import (
     MARKS,
     number,
@@ -90,6 +90,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "flow": flow,
         "heat_maps": heat_maps,
         "histogram": histogram,
+        "mixing_maps": mixing_maps,
         "name": partial(clean, limit=_NAME),
         "number": number,
         "paragraphs": paragraphs,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grader.grading.exhibits import Drawing, Panel
+from grader.grading.learnt import Learnt
 from grader.records.calls import Array
 
 _CELL = 16  # pixels, as all lengths here
@@ -99,6 +100,14 @@ def heat_maps(panel: Panel) -> list[HeatMap]:
     if panel.actual is not None and panel.actual_shape is not None:
         maps.append(_heat_map(panel.title, "yours", panel.actual, panel.actual_shape, scale))
     return maps
+
+
+def mixing_maps(learnt: Learnt) -> list[HeatMap]:
+    """Return how a trained model mixes the places of one sample, each in colours of its own."""
+    return [
+        _heat_map(f"weights {number}", "yours", weights, weights.shape, _scale(weights))
+        for number, weights in enumerate(learnt.mixed, start=1)
+    ]
 
 
 def _heat_map(

@@ -14,7 +14,7 @@ from grader.worker.adam import Adam
 from grader.worker.attached import LISTED, Loose, count_hidden, loose_things, named, untrained
 from grader.worker.binding import own_items
 from grader.worker.claims import CallClaim, type_name
-from grader.worker.learning import predict, train, write
+from grader.worker.learning import mixing_weights, predict, train, write
 from grader.worker.loading import WorkerError
 from grader.worker.names import Group, held_name, seen_name, tensor_name
 from grader.worker.protocol import (
@@ -272,6 +272,9 @@ def _learn(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             claim.add(tensor_name(Group.WRITTEN, step), write(module, inputs[:1]))
     claim.add(tensor_name(Group.LOSSES), torch.stack(losses))
     claim.add(tensor_name(Group.AFTER), predict(module, inputs))
+    weights = mixing_weights(module, inputs)
+    if weights is not None:
+        claim.add(tensor_name(Group.MIXED), weights)
 
 
 def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

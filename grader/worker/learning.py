@@ -8,11 +8,15 @@ from torch import Tensor, nn
 
 from grader.worker.adam import Adam
 from grader.worker.protocol import Learning
+from grader.worker.record import Recorder
 
 _WARM_UP = 0.05  # share of the steps in which the learning rate rises
 _LONGEST = 1.0  # norm to which a gradient is shortened
 _TOGETHER = 100  # new inputs that are looked at together
 _WRITTEN = 100  # tokens a stage
+_PLACES = 24  # of a sequence of tokens that is looked at
+_MAPS, _SMALLEST = 16, 4  # at most so many weights, of at least so many places
+_NEAR = 1e-3
 
 
 def train(module: nn.Module, samples: Tensor, labels: Tensor, how: Learning) -> Iterator[Tensor]:
@@ -52,6 +56,29 @@ def write(module: nn.Module, begin: Tensor) -> Tensor:
             text = torch.cat([text, torch.multinomial(logits.softmax(-1), 1)], 1)
     module.train()
     return text[0, begin.size(1) :]
+
+
+def mixing_weights(module: nn.Module, inputs: Tensor) -> Tensor | None:
+    """Return how a module mixes the places of its first input: weights (n, t, t).
+
+    They are looked for among all that its run makes: squares of which every row sums to one.
+    """
+    module.eval()
+    one = inputs[:1] if inputs.is_floating_point() else inputs[:1, :_PLACES]
+    with torch.no_grad(), Recorder([]) as recorder:
+        module(one)
+    found: list[Tensor] = []
+    for made in (made for _, made in recorder.made if _mixes(made)):
+        for weights in made.flatten(0, -3):
+            if all(weights.shape == other.shape and (weights != other).any() for other in found):
+                found.append(weights)
+    return torch.stack(found[:_MAPS]) if found else None
+
+
+def _mixes(made: Tensor) -> bool:
+    if made.dim() < 3 or made.size(-1) != made.size(-2) or made.size(-1) < _SMALLEST:
+        return False
+    return bool((made >= 0).all()) and bool(((made.sum(-1) - 1).abs() < _NEAR).all())
 
 
 def _share(done: float) -> float:

@@ -24,6 +24,7 @@ class Group(StrEnum):
     AFTER = "after"
     LOSSES = "losses"  # of each step of learning
     WRITTEN = "written"  # by a model of sequences, by the step of learning
+    MIXED = "mixed"  # how a trained model mixes the places of one sample: weights (n, t, t)
     LABELS = "labels"  # of the course: what is due for each unseen sample
     LETTERS = "letters"  # of the course: which letter each token is, as a code point
     DRAWN = "drawn"  # what was drawn, by the seeds that it was drawn with

@@ -12,9 +12,12 @@ from small import judged
 
 from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
+from grader.grading import learnt
 from grader.grading.engine import Engine, open_engine
+from grader.grading.exhibits import exhibit_training
 from grader.grading.learnt import learnt_of
 from grader.handin.read import Source, Submission
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.results import CheckResult, Status
 from grader.report.html import render_page
 from grader.report.learnt import render_learnt
@@ -138,8 +141,6 @@ def test_a_model_that_sees_what_it_is_to_say_does_not_pass(
 
 
 def test_a_training_is_shown_with_what_it_wrote(tmp_path: Path, warm: WarmProcess) -> None:
-    from grader.grading.exhibits import exhibit_training
-
     folder = made(tmp_path, LETTERS, WRITES)
     engine = open_engine(folder, folder.course.exercises, warm, trains=True)
     (exercise,) = folder.course.exercises
@@ -158,6 +159,45 @@ def test_a_training_is_shown_with_what_it_wrote(tmp_path: Path, warm: WarmProces
     page = render_page(document, {exercise.id: (exhibit_training(one),)})
     assert '<svg class="curve" role="img" aria-label="the loss over 60 steps, from' in page
     assert final in page
+
+
+def test_how_places_are_mixed_is_shown_where_a_run_makes_it(
+    tmp_path: Path, warm: WarmProcess
+) -> None:
+    folder = made(tmp_path, LETTERS, WRITES)
+    engine = open_engine(folder, folder.course.exercises, warm, trains=True)
+    (exercise,) = folder.course.exercises
+    mixing = """
+        import torch
+        from torch import nn
+        class Mix(nn.Module):
+            def forward(self, x):
+                scores = (x @ x.mT).unsqueeze(1) * torch.tensor([1.0, 0.1])[:, None, None]
+                return x + scores.softmax(-1)[:, 0] @ x
+        def build(vocab_size):
+            return nn.Sequential(
+                nn.Embedding(vocab_size, 12), Mix(), Mix(), nn.Linear(12, vocab_size)
+            )
+    """
+    source = Source(exercise.file, ((exercise.file, textwrap.dedent(mixing)),))
+    run = engine.run(exercise, Submission({exercise.id: source}), quick=True)
+    (one,) = learnt_of(exercise, run)
+    assert [weights.shape for weights in one.mixed] == [(6, 6)] * 4
+    assert all(np.allclose(weights.sum(-1), 1, atol=1e-3) for weights in one.mixed)
+    assert len(one.sample) == 6
+    page = render_page(engine.sum_up([run.result]), {exercise.id: (exhibit_training(one),)})
+    assert page.count('aria-label="weights ') == 4
+    assert f"<q>{one.sample}</q>" in page
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [np.zeros((17, 4, 4)), np.zeros((1, 4, 5)), np.full((1, 4, 4), np.nan), np.zeros((4, 4)),
+     np.zeros((1, 65, 65)), np.zeros((1, 4, 4), np.int64)],
+)  # fmt: skip
+def test_odd_weights_are_not_shown(weights: np.ndarray) -> None:
+    answer = Answer(AnswerStatus.OK, tensors={tensor_name(Group.MIXED): weights})
+    assert learnt.mixed_of(answer) == ()
 
 
 # ---- what a course says ------------------------------------------------------------------------
