@@ -34,7 +34,7 @@ def read_lesson(stub: str) -> list[Passage]:
 
 def find_passage(lesson: Sequence[Passage], begins: str) -> Passage | None:
     """Return the passage that begins with some words, None where none does or none are given."""
-    return next((p for p in lesson if begins and p.text.startswith(begins)), None)
+    return next((p for p in lesson if p.text.startswith(begins)), None) if begins else None
 
 
 def find_section(lesson: Sequence[Passage], target: str) -> Passage | None:

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from grader.grading.exhibits import Drawing, Panel
 from grader.grading.learnt import Learnt
@@ -17,14 +17,6 @@ _CHARACTERS = 17  # of a name that fit into a box
 _LOW, _MID, _TOP = (33, 102, 172), (247, 247, 247), (178, 24, 43)  # blue, white, red
 _SHADES = 128  # on either side: more than are told apart
 _MARKS = {"right": "✓ ", "wrong": "✗ "}
-
-
-class Cell(NamedTuple):
-    """One number of a tensor as a square; a page has thousands."""
-
-    outline: str  # a path: its column, its row, one wide and one high
-    colour: str
-    title: str  # the place and the number
 
 
 @dataclass(frozen=True)
@@ -50,14 +42,16 @@ class HeatMap:
         return self.rows * _CELL
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
-        """The squares, row by row."""
+    def squares(self) -> Markup:
+        """The squares, row by row, as elements of an SVG; a page has thousands."""
         values = np.frombuffer(self.data).reshape(self.rows, self.columns).tolist()
-        return tuple(
-            Cell(f"M{j} {i}h1v1h-1z", colour(value, self.scale), f"[{i}, {j}] {value:.4g}")
+        drawn = [
+            f'<path d="M{j} {i}h1v1h-1z" fill="{colour(value, self.scale)}">'
+            f"<title>[{i}, {j}] {value:.4g}</title></path>"
             for i, row in enumerate(values)
             for j, value in enumerate(row)
-        )
+        ]
+        return Markup("".join(drawn))  # noqa: S704 - numbers and colours alone
 
 
 @dataclass(frozen=True)

@@ -147,16 +147,16 @@ def test_colour_tells_sign_size_and_what_is_no_number(value: float, shown: str) 
 def test_heat_map_has_a_cell_for_each_number_with_its_value() -> None:
     panel = make_panel("a", np.array([[1.0, -0.25], [0.5, 0.0], [2.0, 3.0]]), None)
     (picture,) = heat_maps(panel)
-    places = [cell.outline.removesuffix("h1v1h-1z") for cell in picture.cells]
+    places = re.findall(r'd="(M\d \d)h1v1h-1z"', picture.squares)
     assert places == ["M0 0", "M1 0", "M0 1", "M1 1", "M0 2", "M1 2"]
-    assert picture.cells[1].title == "[0, 1] -0.25"
+    assert re.findall("<title>(.*?)</title>", picture.squares)[1] == "[0, 1] -0.25"
     assert (picture.width, picture.height) == (2 * 16, 3 * 16)
 
 
 def test_heat_maps_share_the_colours_of_what_was_expected() -> None:
     expected, actual = heat_maps(make_panel("a", np.array([[2.0]]), np.array([[1.0]])))
-    assert expected.cells[0].colour == colour(2.0, 2.0)
-    assert actual.cells[0].colour == colour(1.0, 2.0)
+    assert f'fill="{colour(2.0, 2.0)}"' in expected.squares
+    assert f'fill="{colour(1.0, 2.0)}"' in actual.squares
 
 
 def test_panel_of_a_large_tensor_is_cut_and_says_where() -> None:
@@ -172,7 +172,7 @@ def test_panel_of_nothing_is_empty() -> None:
     assert panel.actual is not None
     assert panel.actual.size == 0
     _, picture = heat_maps(panel)
-    assert (picture.width, picture.cells) == (0, ())
+    assert (picture.width, picture.squares) == (0, "")
 
 
 def test_drawing_marks_right_wrong_and_what_follows() -> None:
