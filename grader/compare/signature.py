@@ -59,7 +59,7 @@ def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
         text = zlib.crc32(re.sub(r"'[^']*'", "#", answer.error.message).encode())
         error = zlib.crc32(answer.error.type.encode())
     else:
-        text, error = 0, zlib.crc32(repr(_form(answer)).encode())
+        text, error = 0, zlib.crc32(repr(_form(call, answer)).encode())
     if call.action is Action.DEVICE:
         mixed = answer.error is not None and answer.error.cause is Cause.DEVICE
         ended, error, text = int(mixed), 0, 0
@@ -86,11 +86,15 @@ def _kinds(found: Collection[str]) -> int:
     return sum(1 << place for place, kind in enumerate(_LOOSE) if kind in found)
 
 
-def _form(answer: Answer) -> list[object]:
-    """What came but for its values: shapes and types, or the parameters that could not be bound."""
+def _form(call: Call, answer: Answer) -> list[object]:
+    """What came but for its values: shapes and types, or the parameters that could not be bound.
+
+    What is opaque may be of any type.
+    """
     info = answer.info
     shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
-    types = [part.type for part in info.parts if part.shape is None]
+    opaque = [place for place, name in enumerate(call.outputs) if name in call.opaque]
+    types = [p.type for i, p in enumerate(info.parts) if p.shape is None and i not in opaque]
     # a layer fused, or split by heads, has as many numbers as the layers of the reference
     unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []
     sought = sorted((one.name, one.shape) for one in info.sought)

@@ -151,8 +151,9 @@ def settled(
     for name, guess in bound.items():
         if not guess:
             continue  # it came to nothing
-        found = {layer: _part_of(own, meant) for own, layer in _layers(guess).items()}
-        layers = fused | {layer: part for layer, part in found.items() if part not in ("", layer)}
+        parts = [(layer, _part_of(own, meant)) for own, layer in _layers(guess).items()]
+        found = {layer: part for layer, part in parts if part}  # of a bias alone nothing is known
+        layers = fused | {layer: part for layer, part in found.items() if part != layer}
         turned = _turns(guess)[-1].turned if way.turned else way.turned
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
             ways[name] = Arrangement(layers, way.rows, turned)

@@ -1,5 +1,6 @@
 """Outputs of the input's precision."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,9 @@ from grader.worker.protocol import Action
 
 _ROUNDING = Tolerance(rtol=1e-6, atol=1e-6)  # a dozen steps of float32's 6e-8
 _EITHER = "its last digits are wrong, as float32 or an epsilon of its own makes them"
+_NEAR = "the output is near the right one, and off by up to"
+_OTHER = "rounding takes it less far, another constant or epsilon as far as that"
+_CONSTANTS = "compare each constant with the lesson's, an epsilon above all"
 _NEXT_STEP = (
     "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not in "
     "the formula"
@@ -50,25 +54,27 @@ class Dtype(Kind):
         for call in sound_calls(evidence, Action.FORWARD):
             outcome = judge_call(evidence, call, Group.OUTPUT)
             if outcome.passed and outcome.precision != "float64":
-                outputs = outputs_of(evidence.answers[call.id])
-                dtypes = {array.dtype.name for array in outputs.values()}
-                wrong = _EITHER if _is_rounded(evidence, call) else "its last digits are wrong"
-                came = (
-                    f"with float64 inputs the output should be float64: it came as {min(dtypes)}"
-                    if dtypes - {"float64"}
-                    else f"the output is right but for float64's precision: {wrong}"
-                )
-                return Judgement(
-                    Status.FAILED,
-                    came,
-                    next_step=_NEXT_STEP,
-                    expected=Facts(dtype="float64"),
-                    actual=Facts(dtype="float32"),
-                    case=evidence.case(call),
-                )
+                return replace(_told(evidence, call), case=evidence.case(call))
             if not outcome.passed and outcome.fault is not Fault.VALUES:
                 return outcome
         return PASSED
+
+
+def _told(evidence: Evidence, call: Call) -> Judgement:
+    """Say how outputs that are right at float32's tolerance differ from the right ones."""
+    outputs = outputs_of(evidence.answers[call.id])
+    dtypes = {array.dtype.name for array in outputs.values()}
+    if dtypes == {"float64"} and not _is_rounded(evidence, call):
+        due = outputs_of(evidence.key.answers[call.id])
+        off = max(float(np.abs(outputs[name] - due[name]).max(initial=0)) for name in due)
+        return Judgement(Status.FAILED, f"{_NEAR} {off:.2g}", _OTHER, next_step=_CONSTANTS)
+    came = (
+        f"with float64 inputs the output should be float64: it came as {min(dtypes)}"
+        if dtypes - {"float64"}
+        else f"the output is right but for float64's precision: {_EITHER}"
+    )
+    facts = Facts(dtype="float64"), Facts(dtype="float32")
+    return Judgement(Status.FAILED, came, next_step=_NEXT_STEP, expected=facts[0], actual=facts[1])
 
 
 def _is_rounded(evidence: Evidence, call: Call) -> bool:

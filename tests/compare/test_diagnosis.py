@@ -1,12 +1,13 @@
 """The mistake is named from what the code returns, or not at all."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from support import ROOT, plain_call
+from support import ROOT, edited, find_check, plain_call, solution
 
 from grader.compare import signature
 from grader.compare.steps import occurs
@@ -17,7 +18,7 @@ from grader.grading.exercise import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.results import ExerciseResult
+from grader.records.results import ExerciseResult, Status
 
 _SOLUTIONS = ROOT / "solutions"
 
@@ -86,6 +87,32 @@ def test_the_first_hint_is_on_what_breaks_the_case_that_is_shown(shipped_engine:
     (found,) = result.diagnoses
     assert found.bugs == ("activation-default-gelu", "mixes-positions")
     assert "negative number" in found.hint
+
+
+def test_another_epsilon_is_told_as_another_constant(grade_text: Callable[..., Any]) -> None:
+    own = {"exercise5": solution("exercise5").replace(
+        "nn.LayerNorm(embed_dim)", "nn.LayerNorm(embed_dim, eps=1e-12)"
+    )}  # fmt: skip
+    told = find_check(grade_text(own), "EncoderLayer/property/dtype")
+    assert told.message.startswith("the output is near the right one, and off by up to ")
+    assert "float64" not in told.message
+    assert told.next_step.endswith("an epsilon above all")
+
+
+def test_a_cache_of_another_type_is_no_change_of_the_cache(grade_text: Callable[..., Any]) -> None:
+    heads = "self.num_heads = num_heads\n"
+    text = edited(
+        solution("exercise11"),
+        ("return output, (keys, values)", 'return output, {"keys": keys, "values": values}'),
+        (heads, f"{heads}        self.idle = nn.Linear(3, 3)\n"),
+    )
+    before = re.search(r"( *)if cache is not None:\n", text)
+    assert before is not None
+    unpacked = f'{before[1]}cache = cache and (cache["keys"], cache["values"])\n'
+    found = grade_text({"exercise11": text.replace(before[0], unpacked + before[0], 1)})
+    failed = {c.id.in_target for c in found.checks if c.status is Status.FAILED}
+    assert failed == {"property/trained", "property/registered"}
+    assert not [d for d in found.diagnoses if "cache-appended" in d.bugs]
 
 
 def test_an_epsilon_is_not_said_to_be_float32(grade_text: Callable[..., Any]) -> None:

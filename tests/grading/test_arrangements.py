@@ -105,6 +105,20 @@ def test_a_layer_plays_one_part_in_every_case() -> None:
     assert "none-1" not in ways
 
 
+def test_a_bias_that_tells_nothing_leaves_its_layer_its_part() -> None:
+    """Weights and biases may be attributes of their own, whose names tell nothing."""
+    roles = [role.name for role in ROLES]
+    names = ["a", "b", "c"]
+    plain = [Bound(name=n, roles=[r], told=Told.ORDER) for n, r in zip(names, roles, strict=True)]
+    biases = [
+        Bound(name=f"{n}0", roles=[r.replace("weight", "bias")], told=Told.ORDER)
+        for n, r in zip(names, roles, strict=True)
+    ]
+    way = Arrangement({"one": "three", "three": "one"})
+    ways = settled(way, "main-1", {"main-1": plain, "biased-1": plain + biases})
+    assert ways["biased-1"] == way
+
+
 def test_one_head_s_layer_plays_the_part_of_a_list_of_heads() -> None:
     def guess(*names: str) -> list[Bound]:
         roles = ("one.weight", "two.weight")

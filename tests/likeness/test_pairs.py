@@ -15,7 +15,8 @@ from grader.likeness.patterns import Pattern, patterns_of
 from grader.likeness.tokens import read_script
 
 INDEPENDENT, COPY = 0.70, 0.79  # as the instructors' page tells
-EXERCISES = sorted(path.name for path in (TESTS / "variants").iterdir())
+# the variants of exercise 12 end in the same models: they are not independent
+EXERCISES = sorted({path.name for path in (TESTS / "variants").iterdir()} - {"exercise12"})
 ATTEND = (
     "def f(q, k):\n    w = (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1)\n    return w.clamp(0, 1)\n"
 )
