@@ -9,7 +9,8 @@ from grader.compare.explain import describe_student_error, explain_status
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
-from grader.records.answers import AnswerStatus
+from grader.records.answers import AnswerStatus, StudentError
+from grader.records.calls import DrawnCase
 from grader.records.results import Status
 from grader.records.text import clean
 from grader.worker.protocol import Action
@@ -21,6 +22,9 @@ class Raises(Kind):
     kind: Literal["raises"]
     error: str = Field(description="the exception's name; one derived from it will do")
     case: Case = Field(description="that must be refused")
+    built: bool = Field(
+        default=False, description="it is due when the module is built, and not in its `forward`"
+    )
 
     @property
     def error_due(self) -> str:
@@ -40,6 +44,8 @@ class Raises(Kind):
             return f"{name} goes unnoticed, where a {self.error} is asked for"
         if answer.error is None or "NotImplementedError" in answer.error.bases:
             return ""
+        if self.error in answer.error.bases:
+            return f"{name} goes unnoticed until the module is called"
         usual = evidence.answers[evidence.first_call.id].error
         unknown = set(evidence.unknown_options) & set(call.options)
         if unknown or (usual is not None and usual.type == answer.error.type):
@@ -55,7 +61,7 @@ class Raises(Kind):
         case = evidence.case(call)
         if answer.status is AnswerStatus.RAISED and answer.error is not None:
             if self.error in answer.error.bases:
-                return PASSED
+                return self._late(case) if self.built and _in_forward(answer.error) else PASSED
             written = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK
             if answer.error.type == "NotImplementedError" and not written:
                 return explain_status(evidence, answer, case)
@@ -67,3 +73,16 @@ class Raises(Kind):
             return explain_status(evidence, answer, case)
         step = f"check for it and raise {self.error} with a helpful text"
         return Judgement(Status.FAILED, message, next_step=step, case=case)
+
+    def _late(self, case: DrawnCase) -> Judgement:
+        return Judgement(
+            Status.FAILED,
+            f"{case.name} goes unnoticed until the module is called: `forward` raises {self.error}",
+            next_step="check for it in `__init__`",
+            case=case,
+        )
+
+
+def _in_forward(error: StudentError) -> bool:
+    """Whether an exception comes of a call of the module, which was built without one."""
+    return bool(error.frames) and error.frames[0].name.endswith(".forward")

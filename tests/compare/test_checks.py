@@ -420,6 +420,15 @@ WRONG = {
         {"FeedForward/property/unknown-activation":
             "an activation that does not exist goes unnoticed"},
     ),
+    "unknown activation refused late": Wrong(
+        4,
+        (("            raise ValueError(f'activation must be", "            self.late = (f'activation is"),
+         ("        hidden = self.expand(x)",
+          "        if hasattr(self, 'late'):\n            raise ValueError(self.late)\n"
+          "        hidden = self.expand(x)")),
+        {"FeedForward/property/unknown-activation":
+            "an activation that does not exist goes unnoticed until the module is called"},
+    ),
     "positions mixed": Wrong(
         4,
         ((_DROP4, _DROP4 + "        output = output + x.mean(1, keepdim=True)\n"),),
