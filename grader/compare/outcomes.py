@@ -24,6 +24,10 @@ from grader.worker.protocol import Action, TargetKind
 
 _NUMBERS = ("int", "float")  # what a plain number may be
 _NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
+_BUILT = "counts once it can be built from the course's own parts"
+_AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
+_ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
+_COUNT = "compare the number and the sizes of its parameters with what the lesson says"
 _SAID = {
     Fault.SHAPE: "has the wrong shape",
     Fault.DTYPE: "has the wrong dtype",
@@ -120,12 +124,8 @@ def unanswered(evidence: Evidence, call: Call, answer: Answer) -> Judgement:
     case = evidence.case(call)
     if not uncompared(evidence, call, answer):
         return explain_status(evidence, answer, case)
-    return Judgement(
-        Status.SKIPPED,
-        "counts once it can be built from the course's own parts",
-        next_step="import earlier exercises, and call their classes as the stubs do",
-        fault=Fault.UNBOUND,
-    )
+    waits, step = (_BUILT, _AS_STUBS) if answer.error else (_ALIKE, _COUNT)
+    return Judgement(Status.SKIPPED, waits, next_step=step, fault=Fault.UNBOUND)
 
 
 def note_uncompared(evidence: Evidence) -> list[str]:
@@ -133,11 +133,12 @@ def note_uncompared(evidence: Evidence) -> list[str]:
     for call in evidence.calls:
         answer = evidence.answers[call.id]
         if uncompared(evidence, call, answer):
-            why = describe_student_error(evidence, answer.error) if answer.error else "other parts"
-            return [
-                f"`{call.target}` cannot be built from the course's own parts ({why}), "
-                "so its values were not compared"
-            ]
+            if answer.error is None:
+                why = "does not have the parameters that the lesson asks for"
+            else:
+                raised = describe_student_error(evidence, answer.error)
+                why = f"cannot be built from the course's own parts ({raised})"
+            return [f"`{call.target}` {why}, so its values were not compared"]
     return []
 
 

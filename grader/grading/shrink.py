@@ -9,7 +9,8 @@ import safetensors.numpy
 
 from grader.checks.plan import plan_property
 from grader.compare.evidence import PASSED, Evidence, Judgement
-from grader.course.expressions import Range
+from grader.course.expressions import Range, TensorSpec
+from grader.course.models import Target
 from grader.execute.channel import Closed, Late
 from grader.execute.clock import End
 from grader.execute.launch import WarmProcess
@@ -100,6 +101,8 @@ class _Trial:
             for n, s in target.dim_specs.items()
         }
         dims: Dims = resolve_dims(ones, dict(zip(free, sizes, strict=True)), target.name)
+        if not _are_in_order(target, dims):
+            raise ValueError("what is due of these sizes may be an exception")
         return plan_property(
             self.evidence.course, self.evidence.exercise, target, self.prop, dims, _filler(values)
         )
@@ -117,10 +120,22 @@ class _Trial:
         if drawn not in self.tried and len(self.tried) < _TRIALS:
             try:
                 outcome = self.judge(*drawn)[1]
-            except ValueError:  # a rule draws nothing of these sizes, or is the course's own
+            except ValueError:  # of these sizes nothing is drawn, or is the course's own
                 outcome = PASSED
             self.tried[drawn] = outcome.status is Status.FAILED and outcome.fault is None
         return self.tried.get(drawn, False)
+
+
+def _are_in_order(target: Target, dims: Dims) -> bool:
+    """Whether sizes that no input has, as the greatest length, are not below those that they bound.
+
+    What they bound is what the course declares to be smaller always.
+    """
+    ranges = {n: s for n, s in target.dim_specs.items() if isinstance(s, Range)}
+    tensors = [spec for spec in target.input_specs.values() if isinstance(spec, TensorSpec)]
+    bounds = [n for n in ranges if all(spec.axis_of(n) is None for spec in tensors)]
+    below = [(n, b) for b in bounds for n in ranges if ranges[n].high < ranges[b].low]
+    return all(dims[name] <= dims[bound] for name, bound in below)
 
 
 def _filler(values: bytes) -> Callable[[tuple[int, ...], int], Array]:

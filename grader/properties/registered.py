@@ -92,9 +92,9 @@ def _counted(info: Info, expected: Info) -> Judgement | None:
     shown, rest = info.names[:_SHOWN], info.names[_SHOWN:]
     named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in shown)
     if more == "fewer":
-        step = "look for a layer that is shared, or a bias that is left out"
+        step = "look for a layer that is shared, missing or too narrow, or a bias that is left out"
     elif due:
-        step = "look for a layer or a bias that nobody asked for"
+        step = "look for a layer or a bias that nobody asked for, or a layer that is too wide"
     else:
         step = "nothing is trained here: keep what is fixed as a buffer, with self.register_buffer"
     return Judgement(

@@ -422,7 +422,7 @@ WRONG = {
     ),
     "unknown activation refused late": Wrong(
         4,
-        (("            raise ValueError(f'activation must be", "            self.late = (f'activation is"),
+        (("            raise ValueError(f'activation must be", "            self.late = (f'it is"),
          ("        hidden = self.expand(x)",
           "        if hasattr(self, 'late'):\n            raise ValueError(self.late)\n"
           "        hidden = self.expand(x)")),
