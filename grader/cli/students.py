@@ -119,8 +119,8 @@ def train(
     from grader.cli.check import run_check
     from grader.cli.request import CheckRequest
 
-    request = CheckRequest(exercises, submission, course, False, False, html, trains=True)
-    sys.exit(run_check(request))
+    asked = CheckRequest(exercises, submission, course, False, False, html, trains=True)
+    sys.exit(run_check(asked))
 
 
 @click.command()
