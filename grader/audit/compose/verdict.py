@@ -83,8 +83,8 @@ def judge_report(oracle: Oracle, made: Composition, report: Report) -> Verdict:
     namings, kept = [], []
     idle = {plant.target for plant in made.of("idle")}
     for target in oracle.exercise.targets:
-        if idle and target.name not in idle:
-            continue  # it may use what does not do its work
+        if target.trains or (idle and target.name not in idle):
+            continue  # nothing is trained here; and others may use what does not do its work
         judge = _judge_of(oracle, made, target, report)
         if idle:
             faults.update(judge.of_idle_code())
