@@ -1,4 +1,4 @@
-"""Prints the reading ease of lessons and hints, 60 or more of each lesson: `make reading`."""
+"""Prints the reading ease of lessons, hints and questions, 60 or more each: `make reading`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from figures import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))  # what measures it is shared with a test
 
-from reading_ease import ease_of_hints, ease_of_lesson
+from reading_ease import ease_of_hints, ease_of_lesson, ease_of_questions
 
 from grader.course.load import load_course
 
@@ -16,12 +16,14 @@ LEAST = 60  # plain English
 def main() -> int:
     """Print a line an exercise; returns the exit status."""
     folder = load_course(ROOT)
-    print(f"{'Flesch':<12}  {'lesson':>6}  {'hints':>6}")
+    print(f"{'Flesch':<12}  {'lesson':>6}  {'hints':>6}  {'questions':>9}")
     hard = 0
     for exercise in folder.course.exercises:
         lesson = ease_of_lesson(folder, exercise).flesch
         hard += lesson < LEAST
-        print(f"{exercise.id:<12}  {lesson:6.1f}  {ease_of_hints(folder, exercise).flesch:6.1f}")
+        hints, asked = ease_of_hints(folder, exercise).flesch, ease_of_questions(folder, exercise)
+        questions = f"{asked.flesch:9.1f}" if asked else ""
+        print(f"{exercise.id:<12}  {lesson:6.1f}  {hints:6.1f}  {questions}".rstrip())
     return int(hard > 0)
 
 

@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 from grader.audit import mutation
 from grader.batch import adjustments
 from grader.cli.main import cli
-from grader.course import bugs, cases, limits, models
+from grader.course import bugs, cases, limits, models, questions
 from grader.course.kinds import find_kinds
 from grader.course.models import Property
 from grader.course.record import literals_of
@@ -50,7 +50,7 @@ def _made(what: str) -> str:
         return _questions()
     if what == "commands":
         return "\n".join(_command(name, one) for name, one in _commands(cli, ("grade",)))
-    places = (models, cases, limits, bugs, mutation, adjustments)
+    places = (models, cases, limits, bugs, questions, mutation, adjustments)
     found = next(getattr(place, what) for place in places if hasattr(place, what))
     return _table(found)
 

@@ -108,6 +108,8 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.2.1 and 3.2.2.
 #
+# Guess what your code will do, and let it answer: `grade try exercise2`.
+#
 # Check your work with `grade check exercise2`.
 
 # %%

@@ -1,4 +1,4 @@
-"""Flesch's reading ease of what students read: lessons, and the hints of known bugs.
+"""Flesch's reading ease of what students read: lessons, questions, and the hints of known bugs.
 
 Higher is easier: 60 to 70 is plain English, 30 is a scientific paper. Sentences end with a full
 stop, a question mark or an exclamation mark. A formula counts as one short word, and so does what
@@ -14,6 +14,7 @@ from grader.course.derive import derive_stub, read_solution
 from grader.course.lesson import read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
+from grader.course.questions import read_questions
 
 _ASIDE = re.compile(r"\$[^$]*\$|`[^`]*`")  # formulas and code
 _END = re.compile(r"[.!?]+(?=\s|$)")
@@ -56,6 +57,13 @@ def ease_of_lesson(folder: CourseFolder, exercise: Exercise) -> Ease:
     """Measure a lesson."""
     stub = derive_stub(read_solution(folder.solutions / exercise.file))
     return ease_of(passage.text for passage in read_lesson(stub))
+
+
+def ease_of_questions(folder: CourseFolder, exercise: Exercise) -> Ease | None:
+    """Measure what is asked and told of an exercise's questions, None where it has none."""
+    asked = read_questions(folder, exercise)
+    texts = [text for one in asked for text in (one.asks, *one.choices, one.because)]
+    return ease_of(texts) if texts else None
 
 
 def ease_of_hints(folder: CourseFolder, exercise: Exercise) -> Ease:

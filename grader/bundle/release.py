@@ -15,6 +15,7 @@ from grader.bundle.solutions import solution_files
 from grader.course.derive import read_stub
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Course, Exercise
+from grader.course.questions import question_file, question_text, read_questions
 from grader.course.shipped import (
     FORMAT_VERSION,
     KEY_FOLDER,
@@ -36,6 +37,7 @@ from grader.version import VERSION
 
 _COMMANDS = (
     ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
+    ("grade try {}", "questions: guess what comes out, and run your own code"),
     ("grade hint {}", "hints, from gentle to plain"),
     ("grade explain {}", "the shapes in your own run beside the expected ones"),
     ("grade list", "how far you are"),
@@ -136,7 +138,13 @@ def _handouts(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, 
     files = {"README.md": _readme(folder.course.title, exercises).encode()}
     for exercise in exercises:
         files |= _stubs(folder, exercise)
-    return files
+    return files | _questions(folder, exercises)
+
+
+def _questions(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:
+    """Return the questions of exercises that have some; raises CourseError for a wrong one."""
+    asked = [exercise for exercise in exercises if read_questions(folder, exercise)]
+    return {f"{KEY_FOLDER}/{question_file(e)}": question_text(folder, e).encode() for e in asked}
 
 
 def _stubs(folder: CourseFolder, exercise: Exercise) -> dict[str, bytes]:

@@ -123,6 +123,34 @@ def train(
     sys.exit(run_check(asked))
 
 
+@click.command("try")
+@click.argument("exercise")
+@click.argument("question", type=int, required=False)
+@click.option("--guess", type=int, metavar="NUMBER", help="Your guess; it is asked for else.")
+@SUBMISSION
+@COURSE
+def try_(
+    exercise: str,
+    question: int | None,
+    guess: int | None,
+    submission: Path | None,
+    course: Path | None,
+) -> None:
+    """Guess what comes out, then run some lines on your own code and see.
+
+    QUESTION is a number; else all questions of the exercise are put, one after the other. There
+    are no points for it. Where nobody can be asked, as in a pipe, what comes out is shown at once.
+
+    \b
+    Examples:
+      grade try exercise1
+      grade try exercise1 2 --guess 3
+    """
+    from grader.cli.tries import TryRequest, run_try
+
+    run_try(TryRequest(exercise, question, guess, course, submission))
+
+
 @click.command()
 @click.argument("exercise")
 @SUBMISSION
@@ -257,6 +285,7 @@ COMMANDS = (
     list_exercises,
     read,
     check,
+    try_,
     train,
     hint,
     explain,

@@ -21,10 +21,12 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
     """Write the lesson as a page, open it where no file is named, and say where it is."""
     from grader.report.lesson import render_lesson
     from grader.student.stubs import untouched_stub
+    from grader.student.tries import questions_of
 
     folder = load_course(find_course(course))
     (exercise,) = chosen_exercises(folder, [typed])
-    page = render_lesson(f"{exercise.id}: {exercise.title}", untouched_stub(folder, exercise))
+    stub, questions = untouched_stub(folder, exercise), questions_of(folder, exercise)
+    page = render_lesson(f"{exercise.id}: {exercise.title}", stub, questions)
     path = html or folder.root / ".grade" / "lessons" / f"{exercise.id}.html"
     with writing(path):
         if html is None:

@@ -4,6 +4,7 @@
 - exercises/, notebooks/: the stubs, for the student to fill in
 - key/manifest.json: what this is, made by which grader, and a checksum of each file
 - key/standins.json: earlier exercises, for grading later ones
+- key/questions/: what can be guessed and tried, where the course has questions
 - key/stubs/: the stubs and notebooks once more, for `grade reset`
 - key/*.public.*: the answer key, with no source of a solution or of a known bug
 """

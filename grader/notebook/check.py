@@ -9,11 +9,13 @@ from typing import TypeVar
 
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
+from grader.course.questions import Question
 from grader.errors import GraderError, UsageError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.exercise import Run
 from grader.grading.exhibits import Exhibit, exhibits_of
+from grader.grading.tried import Bench, Outcome, try_question
 from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source, Submission, bounded, read_submission
 from grader.notebook.cells import LABEL, definitions
@@ -152,3 +154,9 @@ def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) 
     if folder.exercises.is_dir():
         others |= read_submission(folder.exercises, folder.course, [exercise], limit).sources
     return Submission({**others, exercise.id: source})
+
+
+def try_in_kernel(folder: CourseFolder, exercise: Exercise, question: Question) -> Outcome:
+    """Run a question's lines on the cells that were run; raises UsageError outside a notebook."""
+    submission = _submission(folder, exercise, executed_cells())
+    return try_question(Bench(folder, exercise, submission, _warm()), question)

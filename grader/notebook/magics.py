@@ -1,6 +1,6 @@
 """The magics of `%load_ext grader`: what helps a student along, on the cells as they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,18 +8,30 @@ import click
 
 from grader.errors import UsageError
 from grader.grading.trace import trace_target
+from grader.grading.tried import Tried
 from grader.handin.choose import chosen_exercises
-from grader.notebook.check import Report, Said, answered, check, grade_cells, own_course
+from grader.notebook.check import (
+    Report,
+    Said,
+    answered,
+    check,
+    grade_cells,
+    own_course,
+    try_in_kernel,
+)
 from grader.notebook.imports import install
 from grader.report.hint import render_told
-from grader.report.lesson import render_lesson_part
+from grader.report.lesson import render_lesson_part, render_questions
 from grader.report.standing import render_standing
 from grader.report.trace import render_run
+from grader.report.tried import render_outcome, render_question
 from grader.student.hints import take_hint, target_to_explain
 from grader.student.standing import standing_of
 from grader.student.stubs import untouched_stub
+from grader.student.tries import chosen_question, keep_tried, questions_of
 
 _COMMAND = "%"  # how a command begins here
+_WORDS = {"explain": (1, 2), "progress": (0, 0), "try": (1, 3)}  # behind a magic; else one
 
 
 @dataclass(frozen=True)
@@ -27,13 +39,33 @@ class Lesson:
     """A lesson with its formulas and drawings in a notebook, and as it was written elsewhere."""
 
     stub: str
+    questions: Sequence[Tried] = ()
 
     def __repr__(self) -> str:
         """Return the lesson's text."""
         return self.stub
 
     def _repr_html_(self) -> str:
-        return render_lesson_part(self.stub)
+        return render_lesson_part(self.stub, self.questions, command=_COMMAND)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions, or one of them with what came out."""
+
+    questions: Sequence[Tried]
+
+    def __repr__(self) -> str:
+        """Return them as in a terminal, without colours."""
+        said = []
+        for one in self.questions:
+            said.append(render_question(one))
+            if one.outcome is not None:
+                said.append(render_outcome(one, command=_COMMAND))
+        return click.unstyle("\n\n".join(said))
+
+    def _repr_html_(self) -> str:
+        return render_questions(self.questions, command=_COMMAND)
 
 
 def hint(typed: str) -> Said:
@@ -58,7 +90,27 @@ def read(typed: str) -> Lesson:
     """Show the lesson of an exercise; raises GraderError."""
     folder = own_course()
     (exercise,) = chosen_exercises(folder, [typed])
-    return Lesson(untouched_stub(folder, exercise))
+    return Lesson(untouched_stub(folder, exercise), questions_of(folder, exercise))
+
+
+def try_(typed: str, number: str = "", guess: str = "") -> Asked:
+    """Put an exercise's questions; with a number and a guess, run that one on the cells."""
+    folder = own_course()
+    (exercise,) = chosen_exercises(folder, [typed])
+    questions = questions_of(folder, exercise)
+    if not number:
+        return Asked([replace(one, outcome=None, guess=None) for one in questions])
+    one = chosen_question(exercise, questions, _whole(number), _whole(guess) if guess else None)
+    tried = replace(one, outcome=try_in_kernel(folder, exercise, one.question))
+    keep_tried(folder, tried)
+    return Asked([tried])
+
+
+def _whole(typed: str) -> int:
+    """Return a number that was typed; raises UsageError."""
+    if not typed.isdecimal():
+        raise UsageError(f"'{typed}' is no number: write it as in: {_COMMAND}try exercise3 1 2")
+    return int(typed)
 
 
 def progress() -> Said:
@@ -81,16 +133,20 @@ def load_extension(ipython: Any) -> None:
         return check(line.strip()) if outcome.success else None
 
     ipython.register_magic_function(check_cell, "cell", "check")
-    lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, progress)
+    lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, try_, progress)
     for magic in lines:
-        ipython.register_magic_function(_line_magic(magic), "line", magic.__name__)
+        ipython.register_magic_function(_line_magic(magic), "line", _name_of(magic))
     install()
+
+
+def _name_of(magic: Callable[..., Any]) -> str:
+    return magic.__name__.rstrip("_")  # `try` is a word of Python's
 
 
 def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
     """Return a magic that takes the words of its line; a mistake in them is said in a line."""
-    name = magic.__name__
-    least, most = {"explain": (1, 2), "progress": (0, 0)}.get(name, (1, 1))
+    name = _name_of(magic)
+    least, most = _WORDS.get(name, (1, 1))
 
     def ask(line: str) -> Any:
         words = line.split()

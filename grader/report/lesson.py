@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree  # makes XML here, and reads none
 
@@ -9,11 +10,13 @@ import mistune
 from latex2mathml.converter import convert_to_element
 from markupsafe import Markup
 
+from grader.grading.tried import Tried
 from grader.report.drawings import draw
 from grader.report.pages import render
 
 _CELL = re.compile(r"^# %%( \[markdown\])?[^\n]*\n", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)  # on lines of its own: mistune asks for that
+COMMAND = "grade "  # how a command begins in a terminal
 _TRAP = re.compile(  # its bold words, up to the end of the sentence, and the rest
     r"<strong>(.+?)</strong>((?<!\.</strong>)[^.:]*[.:])?(.*)", re.DOTALL
 )
@@ -51,20 +54,36 @@ class _Lesson(mistune.HTMLRenderer):
         return f'<div class="formula">{_mathml(text, "block")}</div>\n'
 
 
-def render_lesson(title: str, stub: str) -> str:
-    """Return the page of a stub in the percent format; it loads nothing."""
-    lesson = Markup(render_lesson_part(stub))  # noqa: S704 - of a template that escapes
-    return render("lesson.html.j2", title=title, lesson=lesson)
+def render_lesson(title: str, stub: str, questions: Sequence[Tried] = ()) -> str:
+    """Return the page of a stub in the percent format, and questions to it; it loads nothing."""
+    part = render_lesson_part(stub, questions)
+    return render("lesson.html.j2", title=title, lesson=_made(part))
 
 
-def render_lesson_part(stub: str) -> str:
+def render_lesson_part(
+    stub: str, questions: Sequence[Tried] = (), *, command: str = COMMAND
+) -> str:
     """Return a lesson as one element with its own style, for a page or a notebook's cell.
 
     Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
+    `command` is how a command begins here.
     """
     markdown = mistune.create_markdown(renderer=_Lesson(), plugins=["table", "math"])
-    body = Markup(markdown(_markdown(stub)))  # noqa: S704 - the renderer above escapes
-    return render("lesson_part.html.j2", body=body)
+    body = _made(str(markdown(_markdown(stub))))
+    return render(
+        "lesson_part.html.j2", body=body, questions=questions, command=command, unfolded=False
+    )
+
+
+def render_questions(questions: Sequence[Tried], *, command: str = COMMAND) -> str:
+    """Return questions alone as one element with its own style, what came out unfolded."""
+    asked = {"questions": questions, "command": command}
+    return render("lesson_part.html.j2", body="", unfolded=True, **asked)
+
+
+def _made(text: str) -> Markup:
+    """Return HTML that the renderer above or a template made: both escape what they are given."""
+    return Markup(text)  # noqa: S704
 
 
 def _mathml(formula: str, display: str) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, histogram
 from grader.report.curves import curve
+from grader.report.outcomes import figures
 from grader.report.pictures import HeatMap, flow, heat_maps, mixing_maps
+from grader.report.tried import capital, told
 from grader.report.words import (
     MARKS,
     number,
@@ -83,9 +85,11 @@ def _filters() -> dict[str, Callable[..., object]]:
     """What templates call, by the name that they call it by."""
     return {
         "attempts": attempts,
+        "capitalized": capital,
         "counted": counted,
         "curve": curve,
         "ended": ended,
+        "figures": figures,
         "file_stem": file_stem,
         "flow": flow,
         "heat_maps": heat_maps,
@@ -103,4 +107,5 @@ def _filters() -> dict[str, Callable[..., object]]:
         "shown_values": shown_values,
         "sole_reason": sole_reason,
         "svg": _svg,
+        "told": told,
     }

@@ -85,7 +85,33 @@ def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
     assert "Next: %check exercise1" in said
 
 
-@pytest.mark.parametrize("magic", ["hint", "explain", "read", "check"])
+def test_try_puts_the_questions(ask: Ask) -> None:
+    asked = ask("try", "exercise3")
+    assert "question 3 of 3" in repr(asked)
+    assert "%try exercise3 3 1" in asked._repr_html_()
+
+
+def test_try_with_a_guess_runs_the_cells(ask: Ask) -> None:
+    tried = ask("try", "exercise3 1 2", _PERFECT)
+    assert "You guessed 2:" in repr(tried)
+    assert "<details open>" in tried._repr_html_()
+    assert "You guessed 2:" in ask("read", "exercise3")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("exercise3 one", "grade: 'one' is no number: write it as in: %try exercise3 1 2"),
+        ("exercise3 9", "grade: exercise3 has the questions 1 to 3"),
+        ("exercise3 1 9", "grade: guess a number from 1 to 3"),
+        ("exercise3 1 2 3", "grade: write it as in: %try exercise3"),
+    ],
+)
+def test_try_of_what_is_not_there_is_one_line(ask: Ask, line: str, said: str) -> None:
+    assert repr(ask("try", line)) == said
+
+
+@pytest.mark.parametrize("magic", ["hint", "explain", "read", "check", "try"])
 def test_magic_without_an_exercise_says_how(ask: Ask, magic: str) -> None:
     assert repr(ask(magic, "")) == f"grade: write it as in: %{magic} exercise3"
 

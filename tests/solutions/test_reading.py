@@ -1,7 +1,7 @@
 """Lessons are plain English, by a figure that tells plain English from a paper's."""
 
 import pytest
-from reading_ease import ease_of, ease_of_hints, ease_of_lesson, syllables
+from reading_ease import ease_of, ease_of_hints, ease_of_lesson, ease_of_questions, syllables
 from support import EXERCISES
 
 from grader.course.load import CourseFolder
@@ -12,6 +12,12 @@ LEAST = 60
 @pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_lesson_is_plain_english(folder: CourseFolder, exercise_id: str) -> None:
     assert ease_of_lesson(folder, folder.course.exercise(exercise_id)).flesch >= LEAST
+
+
+@pytest.mark.parametrize("exercise_id", EXERCISES)
+def test_questions_are_plain_english(folder: CourseFolder, exercise_id: str) -> None:
+    ease = ease_of_questions(folder, folder.course.exercise(exercise_id))
+    assert ease is None or ease.flesch >= LEAST
 
 
 @pytest.mark.parametrize("exercise_id", EXERCISES)

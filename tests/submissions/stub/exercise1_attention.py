@@ -106,6 +106,8 @@
 # - Bahdanau et al. 2015, *Neural Machine Translation by Jointly Learning to Align and Translate*,
 #   where attention began.
 #
+# Guess what your code will do, and let it answer: `grade try exercise1`.
+#
 # Check your work with `grade check exercise1`.
 
 # %%

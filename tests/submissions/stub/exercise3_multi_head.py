@@ -107,6 +107,8 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.2.
 #
+# Guess what your code will do, and let it answer: `grade try exercise3`.
+#
 # Check your work with `grade check exercise3`.
 
 # %%

@@ -1,0 +1,167 @@
+"""Runs the lines of a question on a student's own code, and takes what there is to draw."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise
+from grader.course.questions import Question
+from grader.execute.launch import WarmProcess
+from grader.execute.session import Collected, collect
+from grader.grading.exercise import Standins, job_of
+from grader.handin.read import Source, Submission
+from grader.handin.syntax import parse
+from grader.records.answers import Answer, AnswerStatus, StudentError
+from grader.records.calls import Array, Call
+from grader.records.text import clean
+from grader.worker.names import Group, tensor_name
+from grader.worker.protocol import Action, Earlier, TargetKind
+
+_FUNCTION = "lines_of_the_question"
+_WHEN = "when"  # the name of what says whether the answer came out
+_MOST = 400  # numbers that are drawn of one array
+_SAID = 200  # characters of an exception's text that are shown
+_UNWRITTEN = "NotImplementedError"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the lines of a question came to on somebody's code."""
+
+    drawn: tuple[Array, ...] = ()  # one for each caption, with at most two axes
+    held: bool = False  # the answer that is named is what came out
+    trouble: str = ""  # one sentence where nothing came out
+    remedy: str = ""  # what to do about that
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A question, the guess, and what came out."""
+
+    exercise: str
+    number: int  # of the question in its exercise, from 1
+    count: int  # of the exercise's questions
+    question: Question
+    guess: int | None = None
+    outcome: Outcome | None = None  # None where it was not run yet
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a question is tried on."""
+
+    folder: CourseFolder
+    exercise: Exercise
+    submission: Submission
+    warm: WarmProcess = field(repr=False)
+
+
+def missing_part(exercise: Exercise, source: Source, question: Question) -> Outcome | None:
+    """Say what has to be written before a question, None where all is there; nothing is run."""
+    if source.problem:
+        return Outcome(trouble=source.problem, remedy=source.next_step)
+    texts = [text for _, text in source.units]
+    waiting = [name for name in question.needs if _is_stub(texts, name)]
+    return _unwritten(exercise, waiting[0]) if waiting else None
+
+
+def _unwritten(exercise: Exercise, target: str) -> Outcome:
+    return Outcome(
+        trouble=f"this needs `{target}`, which is not written yet",
+        remedy=f"write it in {exercise.file}, and come back",
+    )
+
+
+def _is_stub(texts: Sequence[str], target: str) -> bool:
+    """Whether the last definition of a target says that it is not written yet."""
+    for text in reversed(texts):
+        tree = parse(text)
+        for node in reversed(tree.body if tree else []):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == target:
+                raised = [n.exc for n in ast.walk(node) if isinstance(n, ast.Raise)]
+                calls = [n.func if isinstance(n, ast.Call) else n for n in raised]
+                return any(isinstance(n, ast.Name) and n.id == _UNWRITTEN for n in calls)
+    return False
+
+
+def try_question(bench: Bench, question: Question) -> Outcome:
+    """Run a question's lines behind a student's own code, shut in as the code of a check is."""
+    exercise, source = bench.exercise, bench.submission.source(bench.exercise)
+    if missing := missing_part(exercise, source, question):
+        return missing
+    own = any(exercise.target(name).earlier is Earlier.OWN for name in question.needs)
+    kind = Earlier.OWN if own else Earlier.STANDINS
+    job = job_of(bench.folder, exercise, kind, Standins.of(bench.folder), bench.submission)
+    label = f"question of {exercise.id}"
+    unit = (label, question.as_function(_FUNCTION))
+    names = [*(str(n) for n in range(len(question.shows))), _WHEN]
+    call = Call(
+        label, _FUNCTION, TargetKind.FUNCTION, Action.FORWARD, [], {}, [], names, as_dict=True
+    )
+    lines = type(job)(
+        job.stem, [*job.units, unit], job.notebook, job.earlier, job.own_earlier, job.forbids
+    )
+    limits = bench.folder.course.limits_of(exercise)
+    collected = collect(bench.warm, lines, [call], b"", limits)
+    return _outcome_of(exercise, source, question, collected, collected.answers[call.id])
+
+
+def _outcome_of(
+    exercise: Exercise, source: Source, question: Question, found: Collected, answer: Answer
+) -> Outcome:
+    check = f"grade check {exercise.id} says more"
+    if answer.status is AnswerStatus.OK:
+        return _drawn(question, answer) or Outcome(
+            trouble="your code gives something that cannot be drawn", remedy=check
+        )
+    if answer.status is AnswerStatus.MISSING:  # its text broke off before the lines
+        error = found.greeting.error if found.greeting else None
+        said = f": {_told(error)}" if error else ""
+        return Outcome(trouble=f"{source.label} could not be loaded{said}", remedy=check)
+    if answer.error is not None:
+        return _raised(exercise, source, question, answer.error)
+    return Outcome(trouble=f"your code gave no answer: {answer.reason}", remedy=check)
+
+
+def _raised(exercise: Exercise, source: Source, question: Question, error: StudentError) -> Outcome:
+    """Say which part is not written yet, or what was raised."""
+    own = [frame for frame in error.frames if source.holds(frame.label)]
+    elsewhere = [f for f in error.frames if not source.holds(f.label) and _is_file(f.label)]
+    if error.type == _UNWRITTEN:
+        if elsewhere:
+            name = elsewhere[-1].label.partition(",")[0]
+            return Outcome(
+                trouble=f"this needs {name}, of which a part is not written yet",
+                remedy="finish it, and come back",
+            )
+        targets = [target.name for target in exercise.targets]
+        reached = [name for f in own if (name := f.name.partition(".")[0]) in targets]
+        return _unwritten(exercise, reached[-1] if reached else question.needs[0])
+    where = f" ({own[-1].label}, line {own[-1].line})" if own else ""
+    return Outcome(
+        trouble=f"your code raised {_told(error)}{where}",
+        remedy=f"grade check {exercise.id} says more",
+    )
+
+
+def _is_file(label: str) -> bool:
+    return ".py" in label or ".ipynb" in label
+
+
+def _told(error: StudentError) -> str:
+    return clean(f"{error.type}: {error.message}", _SAID)
+
+
+def _drawn(question: Question, answer: Answer) -> Outcome | None:
+    """Return what there is to draw, None where it has another form: a child may send anything."""
+    arrays = []
+    for place in range(len(question.shows)):
+        array = answer.tensors.get(tensor_name(Group.OUTPUT, str(place)))
+        if array is None or array.ndim > 2 or not 0 < array.size <= _MOST:
+            return None
+        arrays.append(np.asarray(array, dtype=np.float64))
+    held = answer.tensors.get(tensor_name(Group.OUTPUT, _WHEN))
+    return Outcome(tuple(arrays), held is not None and held.ndim == 0 and bool(held))
