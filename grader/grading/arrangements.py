@@ -125,9 +125,11 @@ def _counts(call: Call) -> list[tuple[int, int]]:
 
 def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     """Return the ways other than the usual one in which a call's module may be meant."""
-    exchanged = [_exchanges(layers) for layers in _alike(call, bound)]
-    fused = [_row_orders(call, one) for one in _fused(call, bound)]
-    ways = product(*exchanged, *fused, _turns(bound))
+    fused = _fused(call, bound)
+    named = [[_stem(role) for role in one.roles] for one in fused if one.told is Told.NAME]
+    exchanged = [_exchanges(layers) for layers in (*_alike(call, bound), *named)]
+    shuffled = [_row_orders(call, one) for one in fused]
+    ways = product(*exchanged, *shuffled, _turns(bound))
     found = []
     for way in islice(ways, _MOST + 1):
         layers = {one: other for part in way for one, other in part.layers.items()}
@@ -178,17 +180,21 @@ def _layers(bound: Sequence[Bound]) -> dict[str, str]:
 
 
 def _alike(call: Call, bound: Sequence[Bound]) -> list[list[str]]:
-    """Layers of equal shapes that were told by their order.
+    """Layers of equal shapes that were told by their order, alone or by what a fused one left.
 
     A layer of the reference is what its weight and bias belong to.
     """
     shapes = {role.name: role.shape for role in call.roles}
+    fused = [one for one in _fused(call, bound) if one.told is Told.ORDER]
+    left = {shapes[one.roles[0]] for one in fused}
     layers: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for one in bound:
-        if one.told is Told.ORDER and len(one.roles) == 1:
-            role = one.roles[0]
-            last = role.rpartition(".")[2] if "." in role else ""
-            layers.setdefault(_stem(role), []).append((last, shapes[role]))
+        shape = shapes[one.roles[0]]
+        lone = len(one.roles) == 1 and one.told is Told.SHAPE and shape in left
+        if lone or one in fused or (one.told is Told.ORDER and len(one.roles) == 1):
+            for role in one.roles:
+                last = role.rpartition(".")[2] if "." in role else ""
+                layers.setdefault(_stem(role), []).append((last, shapes[role]))
     groups: dict[object, list[str]] = {}
     for stem, looks in layers.items():
         needed = [look for look in looks if look[0] != "bias"] or looks
@@ -223,7 +229,7 @@ def _fused(call: Call, bound: Sequence[Bound]) -> list[Bound]:
 
 
 def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
-    """Every order of the rows of a fused layer, the usual one first."""
+    """Every way in which the rows of a fused layer's parts may lie, the usual one first."""
     width = {role.name: role.shape[0] for role in call.roles}[fused.roles[0]]
     layers = tuple(_stem(role) for role in fused.roles)
     places = [place for place, count in _counts(call) if 1 < count < width and width % count == 0]
@@ -232,29 +238,27 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
         *((Rows(layers, place, order),) for place in places for order in _ROW_ORDERS),
         (Rows(layers, -1, _INNERMOST),),  # the same, whatever the count
     ]
-    return [
-        Arrangement(exchange.layers, shuffle)
-        for exchange in _exchanges(layers)
-        for shuffle in shuffles
-    ]
+    return [Arrangement({}, shuffle) for shuffle in shuffles]
 
 
-def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, str]:
-    """Return each layer whose part was guessed, as the submission calls it, and the part."""
-    alike = {stem for layers in _alike(call, bound) for stem in layers}
+def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, list[str]]:
+    """Return each layer whose part was guessed, as the submission calls it, and its parts."""
+    lone = {_stem(one.roles[0]) for one in bound if len(one.roles) == 1}
+    groups = [set(layers) for layers in _alike(call, bound)]
+    alike = {stem for layers in groups if layers & lone for stem in layers}
     guessed = [
         one
         for one in bound
-        if one.told is Told.ORDER
-        and len(one.roles) == 1
-        and _stem(one.roles[0]) in alike
+        if one.told is not Told.NAME
+        and alike.issuperset(map(_stem, one.roles))
         and not one.name.endswith("bias")
     ]
-    parts = Counter(_stem(one.roles[0]) for one in guessed)  # twice: its weight and its bias
+    parts = Counter(_stem(role) for one in guessed for role in one.roles)  # 2: weight and bias
     return {
-        one.name.removesuffix(".weight"): one.roles[0] if parts[stem] > 1 else stem
+        one.name.removesuffix(".weight"): [
+            role if parts[_stem(role)] > 1 else _stem(role) for role in one.roles
+        ]
         for one in guessed
-        for stem in (_stem(one.roles[0]),)
     }
 
 

@@ -18,7 +18,10 @@ def _note_guesses(evidence: Evidence) -> list[str]:
     guesses = shown_guesses(call, evidence.answers[call.id].info.bound)
     if not guesses:
         return []
-    listed = ", ".join(f"`{clean(own, 60)}` as `{part}`" for own, part in guesses.items())
+    listed = ", ".join(
+        f"`{clean(own, 60)}` as " + ", then ".join(f"`{part}`" for part in parts)
+        for own, parts in guesses.items()
+    )
     what = "no name tells which is which; taken is the order that fits best"
     return [f"`{call.target}`: {what}: {listed}"]
 

@@ -42,7 +42,7 @@ def test_alike_layers_without_names_are_tried_in_every_order() -> None:
         tuple(float(value[0, 0]) for value in way.arranged(CALL, TENSORS).values()) for way in ways
     }
     assert len(orders) == 5
-    assert shown_guesses(CALL, found) == {"own0": "one", "own1": "two", "own2": "three"}
+    assert shown_guesses(CALL, found) == {"own0": ["one"], "own1": ["two"], "own2": ["three"]}
 
 
 def test_rows_of_a_fused_layer_are_tried_role_by_role_and_part_by_part() -> None:
@@ -50,6 +50,18 @@ def test_rows_of_a_fused_layer_are_tried_role_by_role_and_part_by_part() -> None
     ways = arrangements_of(CALL, fused)
     # six orders of the roles, each as it is and in three orders of two parts, but for the usual one
     assert len(ways) == 6 * 4 - 1
+
+
+def test_a_layer_alone_is_exchanged_with_the_rows_of_a_fused_one_that_no_name_tells() -> None:
+    roles = [role.name for role in ROLES]
+    fused = Bound(name="ab.weight", roles=roles[:2], told=Told.ORDER)
+    alone = Bound(name="c.weight", roles=roles[2:], told=Told.SHAPE)
+    ways = arrangements_of(CALL, [fused, alone])
+    assert len(ways) == 6 * 4 - 1
+    assert shown_guesses(CALL, [fused, alone]) == {"ab": ["one", "two"], "c": ["three"]}
+    named = fused.model_copy(update={"told": Told.NAME})
+    assert len(arrangements_of(CALL, [named, alone])) == 2 * 4 - 1
+    assert shown_guesses(CALL, [named, alone]) == {}
 
 
 def test_a_square_matrix_is_tried_the_other_way_round() -> None:
