@@ -98,14 +98,14 @@ class _Look:
     def exact(self) -> Diagnosis | None:
         """The bugs that look the same in every respect that counts."""
         found = self._matches(self._codes)
-        if found and not self._any_value() and not self._changes_inputs():
+        if found and not self._any_value(self.kept) and not self._changes_inputs():
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         return self._word(found) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
         """The bugs with the same values, and beside them those that only a check shows."""
         seen = self.seen.of_values(self.rows)
-        if not self._any_value() or self._values_right():
+        if not self._any_value(self.rows) or self._values_right():
             return None
         possible = self._not_contradicted()
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
@@ -145,10 +145,10 @@ class _Look:
         """Whether some call changed what it was given, which tells more than how it ended."""
         return bool(self.seen.codes[self.kept, Code.CHANGED].any())
 
-    def _any_value(self) -> bool:
-        """Whether some call gave numbers other than the right ones."""
+    def _any_value(self, rows: Sequence[int]) -> bool:
+        """Whether some of these calls gave numbers other than the right ones."""
         apart = ~self._close(self.right, self.seen, (Code.ENDED, Code.ERROR))
-        return any(apart[row] and self._gave_numbers(row) for row in self.kept)
+        return any(apart[row] and self._gave_numbers(row) for row in rows)
 
     def _gave_numbers(self, row: int) -> bool:
         """Whether a call ended in tensors: what came in another type says nothing of values."""
@@ -313,7 +313,7 @@ class _Look:
         book = self.evidence.key.book
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         by_values = any(bug.shown_by_values for group in groups for bug in group)
-        by_values &= self._any_value()
+        by_values &= self._any_value(self.rows)
         alike = count_behaviours([self.own], found)
         if alike > (LISTED if by_values else 1):
             return None

@@ -55,7 +55,7 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
         for paragraph in paragraphs(result):
             lines += ["", *paragraph_lines(paragraph, width)]
     if result.output:
-        lines += ["", click.style("  Your code printed:", dim=True)]
+        lines += ["", click.style("  Printed while your code ran:", dim=True)]
         for printed in result.output.splitlines()[:_PRINTED]:
             # what a terminal wraps by itself would begin a line, as our own words do
             shown = wrapped(printed, width, first="    ", hang=4)

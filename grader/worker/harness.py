@@ -28,6 +28,7 @@ from grader.worker.protocol import (
     WorkerCall,
     to_json,
 )
+from grader.worker.warned import tell_warnings
 
 if sys.platform != "win32":  # which has no such module
     import resource
@@ -48,6 +49,7 @@ class Session:
         self.dtype = DTYPES[job.dtype]
         self.limit = job.message_characters
         note_all_threads()
+        tell_warnings(self.labels)
         torch.set_default_dtype(self.dtype)
         torch.default_generator.manual_seed(SEED)
         random.seed(SEED)
