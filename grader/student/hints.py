@@ -15,6 +15,7 @@ from grader.student.progress import load_progress, remember_hint
 from grader.student.stubs import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
+_RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
 _DOCSTRING = (
     "Read the docstring once more: it says what goes in, what comes out and what is raised."
 )
@@ -78,14 +79,14 @@ def next_hint(
         if found and found[0].bugs:
             return _of_bug(target, key, found[0], lesson)
         if found and (found[0].step or found[0].hint):
-            return _of_step(target, found[0], lesson)
+            return _of_step(target, found[0], failed, lesson)
         if told := [check for check in failed if check.told]:
             return _of_deviations(target, found[0], told, lesson)
         wrong = [c for c in failed if c.status is not Status.SKIPPED] or failed
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
             return _unwritten(target, key, lesson)
-        return _of_check(target, first, lesson)
+        return _of_check(target, first, failed, lesson)
     return None
 
 
@@ -102,10 +103,12 @@ def _of_bug(
     )
 
 
-def _of_step(target: Target, diagnosis: Diagnosis, lesson: Sequence[Passage]) -> Advice:
+def _of_step(
+    target: Target, diagnosis: Diagnosis, failed: Sequence[CheckResult], lesson: Sequence[Passage]
+) -> Advice:
     step = diagnosis.step
     what = f"Print `{step}` for" if step else "Call your code twice on"
-    further = (f"{what} the smallest case, and work the same numbers out by hand.", _SHAPES)
+    further = (f"{what} the smallest case, and work the same numbers out by hand.", _run(failed))
     about = f"step {step}" if step else "drawn at random"
     passage = find_section(lesson, target.name)
     return Advice(
@@ -146,8 +149,10 @@ def _step_shapes(target: Target, key: AnswerKey) -> str:
     return f"For {sizes} the shapes are: {shapes}." if shapes else ""
 
 
-def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> Advice:
-    ran = _SHAPES if check.case else ""
+def _of_check(
+    target: Target, check: CheckResult, failed: Sequence[CheckResult], lesson: Sequence[Passage]
+) -> Advice:
+    ran = _run(failed) if check.case else ""
     return Advice(
         target.name,
         f"{check.id.in_target}: {_mistake(check)}",
@@ -155,6 +160,11 @@ def _of_check(target: Target, check: CheckResult, lesson: Sequence[Passage]) -> 
         _ladder(_sentence(check.next_step) if check.next_step else "", ran),
         find_passage(lesson, check.trap) or find_section(lesson, target.name),
     )
+
+
+def _run(failed: Sequence[CheckResult]) -> str:
+    """What the student's own run can tell: of shapes only where some are wrong."""
+    return _SHAPES if any(check.kind is Kind.SHAPE for check in failed) else _RUN
 
 
 def _mistake(check: CheckResult) -> str:

@@ -52,7 +52,7 @@ def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Eng
     advice = _advice(shipped_engine, "constant", "exercise3")
     assert advice is not None
     assert advice.finding.startswith("The output has the right shape but wrong values")
-    assert advice.hints[-1].endswith("grade explain shows both.")
+    assert "tensor by tensor" in advice.hints[-1]  # the shapes are right: nothing to compare
 
 
 @pytest.mark.parametrize("exercise_id", EXERCISES)
