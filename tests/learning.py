@@ -21,6 +21,7 @@ properties:
     batch: 20
     learning_rate: 0.03
     seconds: 20
+    usual_seconds: 50
     measure: right
     bar: 0.85
 points: {shape: 1, property: 3}
@@ -41,6 +42,7 @@ properties:
     batch: 20
     learning_rate: 0.03
     seconds: 20
+    usual_seconds: 50
     measure: bits
     bar: 0.7
     lacking: {the last letter: 2.3}

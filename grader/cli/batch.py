@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from grader.batch.ahead import trainings_ahead
 from grader.batch.insight import read_insight
 from grader.batch.roster import read_roster
 from grader.batch.run import Batch, BatchRequest, Graders, run_batch
@@ -87,6 +88,8 @@ def _graded(request: BatchRequest, cluster: ClusterChoice) -> Batch:
     """Grade a class under a progress bar."""
     progress = ProgressBar(rate_of="students")
     heard = (progress.expect, progress.advance, progress.key_step)
+    if ahead := trainings_ahead(request):
+        progress.tell(ahead)
     try:
         with _graders(cluster, progress) as graders:
             return run_batch(request, *heard, graders)

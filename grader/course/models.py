@@ -274,6 +274,12 @@ class Exercise(Record):
         """Whether some check of it waits for a training."""
         return any(target.trains for target in self.targets)
 
+    @property
+    def usual_seconds(self) -> int:
+        """How long all its trainings usually take, 0 where it has none."""
+        every = (prop for target in self.targets for prop in target.properties)
+        return sum(getattr(prop, "usual_seconds", 0) for prop in every)
+
     def forbidden_for(self, *targets: Target) -> list[str]:
         """Return the names that some of the targets must not use."""
         return [*self.forbids, *(name for target in targets for name in target.forbids)]

@@ -46,6 +46,9 @@ class Learns(Kind):
     batch: int = Field(gt=0, description="samples a step")
     learning_rate: float = Field(gt=0, description="of Adam at its highest: it rises, then falls")
     seconds: int = Field(gt=0, description="that it may take")
+    usual_seconds: int = Field(
+        default=0, ge=0, description="that it takes the reference on one core, 0 if not known"
+    )
     measure: Literal["right", "bits"] = Field(
         description="right: the share of predictions that are right; "
         "bits: the mean negative logarithm of a right prediction's probability"

@@ -8,6 +8,7 @@ import pytest
 from learning import RIGHT, made
 from support import RunGrade
 
+from grader.batch.ahead import trainings_ahead
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder
 
@@ -66,6 +67,20 @@ def test_a_class_is_graded_without_trainings_and_completed_later(
     assert message.startswith("trained for 150 steps it reaches ")
     done, again = graded(small, both, trains=True)
     assert (done.graded, again) == (0, checks)
+
+
+def test_how_long_a_class_trains_is_said_before_it_begins(small: CourseFolder, both: Path) -> None:
+    (both / "cyd").mkdir()
+    (both / "cyd" / "notes.txt").write_text("no file of the exercise", encoding="utf-8")
+
+    def ahead(jobs: int, *, trains: bool = True) -> str:
+        results = both.parent / "results"
+        return trainings_ahead(BatchRequest(small, (), both, results, jobs, trains=trains))
+
+    said = "exercise1 trains models: about 2 min in all"
+    assert ahead(1).startswith(said)  # two students of 50 seconds
+    assert ahead(3).startswith(said.replace("2", "1"))
+    assert ahead(1, trains=False) == ""
 
 
 def test_a_student_trains_and_a_check_of_the_same_text_knows_of_it(
