@@ -277,8 +277,7 @@ class Exercise(Record):
     @property
     def usual_seconds(self) -> int:
         """How long all its trainings usually take, 0 where it has none."""
-        every = (prop for target in self.targets for prop in target.properties)
-        return sum(getattr(prop, "usual_seconds", 0) for prop in every)
+        return sum(getattr(p, "usual_seconds", 0) for t in self.targets for p in t.properties)
 
     def forbidden_for(self, *targets: Target) -> list[str]:
         """Return the names that some of the targets must not use."""
