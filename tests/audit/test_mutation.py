@@ -121,6 +121,7 @@ def report(folder: CourseFolder, keys: Keys) -> MutationReport:
     return mutation_report(folder, folder.course.exercise(QUICK), keys.keys[QUICK])
 
 
+@pytest.mark.long
 def test_report_explains_every_survivor_of_the_exercise(report: MutationReport) -> None:
     assert [m.id for m in report.survived] == []
     assert report.total > 100
@@ -128,6 +129,7 @@ def test_report_explains_every_survivor_of_the_exercise(report: MutationReport) 
     assert report.share == 1.0
 
 
+@pytest.mark.long
 def test_report_gives_the_reason_of_an_equivalent_mutant(report: MutationReport) -> None:
     reasons = {e.mutation.after: e.reason for e in report.equivalent}
     assert "three dims" in reasons["weights = torch.softmax(scores, dim=2)"]

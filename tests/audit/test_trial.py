@@ -25,6 +25,7 @@ from grader.records.ids import CheckId, Kind
 from grader.report.audit import render_audit
 
 
+@pytest.mark.long
 def test_a_quarter_of_many_pairs_is_tried(folder: CourseFolder, keys: Keys) -> None:
     (order,) = orders_for(folder, ["exercise1"], PUBLIC, PUBLIC_SECRET, keys.place)
     whole, part = (try_pairs(order, whole=whole) for whole in (True, False))

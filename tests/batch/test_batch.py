@@ -326,6 +326,7 @@ def test_read_entry_refuses_what_changes_meanwhile(
 # ---- what is kept --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_batch_keeps_scores_and_a_summary(
     three: Path, tmp_path: Path, statistics: CourseFolder
 ) -> None:
@@ -425,6 +426,7 @@ def test_batch_only_keeps_the_other_exercises(
     assert [r["exercise"] for r in documents(results)["bob"]["results"]] == [first.id, second.id]
 
 
+@pytest.mark.long
 def test_batch_is_the_same_by_any_number_of_jobs(
     three: Path, tmp_path: Path, statistics: CourseFolder
 ) -> None:
@@ -437,6 +439,7 @@ def test_batch_is_the_same_by_any_number_of_jobs(
     assert one == many
 
 
+@pytest.mark.long
 def test_batch_regrades_when_the_course_changes(
     three: Path, tmp_path: Path, statistics: CourseFolder
 ) -> None:
@@ -570,6 +573,7 @@ def command(submissions: Path, results: Path) -> list[str]:
 _KILLED = 30  # submissions, more than three short runs grade
 
 
+@pytest.mark.long
 def test_batch_survives_being_killed(tmp_path: Path, statistics: CourseFolder) -> None:
     folder, results = tmp_path / "class", tmp_path / "results"
     for index in range(_KILLED):
@@ -629,6 +633,7 @@ def test_batch_and_report_print_the_table(three: Path, tmp_path: Path, run_grade
     assert [e["handed_in"] for e in plain["exercises"]] == [3, 2]
 
 
+@pytest.mark.long
 def test_building_keys_prints_a_line_a_target_where_there_is_no_terminal(
     three: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:

@@ -96,6 +96,7 @@ def test_a_course_without_parts_has_none_to_take(run_grade: RunGrade) -> None:
     assert (shown.status, "the course has no parts" in shown.err) == (2, True)
 
 
+@pytest.mark.long
 def test_batch_leaves_out_a_part_that_nobody_handed_in(
     source: Path, students: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:
@@ -121,6 +122,7 @@ def _table(results: Path, source: Path, run_grade: RunGrade) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
+@pytest.mark.long
 def test_each_part_has_its_total_where_totals_are_shown(
     source: Path, students: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:
@@ -160,6 +162,7 @@ def test_batch_grades_one_part(
     assert (both.status, "not both" in both.err) == (2, True)
 
 
+@pytest.mark.long
 def test_release_of_a_part_has_those_before_it(
     source: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:

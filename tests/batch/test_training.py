@@ -53,6 +53,7 @@ def _learns(document: dict[str, Any]) -> tuple[str, float, str]:
     return check["status"], check["score"], check["message"]
 
 
+@pytest.mark.long
 def test_a_class_is_graded_without_trainings_and_completed_later(
     small: CourseFolder, both: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_how_long_a_class_trains_is_said_before_it_begins(small: CourseFolder, b
     assert ahead(1, trains=False) == ""
 
 
+@pytest.mark.long
 def test_a_student_trains_and_a_check_of_the_same_text_knows_of_it(
     tmp_path: Path, run_grade: RunGrade
 ) -> None:

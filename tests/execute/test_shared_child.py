@@ -281,6 +281,7 @@ def test_a_later_job_finds_its_own_imports(
     assert len(started) == 1
 
 
+@pytest.mark.long
 def test_exercise_that_hangs_leaves_the_others_their_time(engine: Engine) -> None:
     times = {
         "case_seconds": 30,

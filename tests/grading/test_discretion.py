@@ -148,6 +148,7 @@ def graded(engine: Engine, exercise: str, text: str) -> ExerciseResult:
 
 
 @pytest.mark.parametrize(("exercise", "text"), TELLTALES.values(), ids=list(TELLTALES))
+@pytest.mark.long
 def test_words_are_the_same_whatever_the_hidden_inputs_are(
     exercise: str, text: str, public: Engine
 ) -> None:
@@ -297,6 +298,7 @@ def _hasty(engine: Engine) -> Engine:
     )
 
 
+@pytest.mark.long
 def test_an_attacker_chooses_one_bit_a_check_at_most(public: Engine) -> None:
     seen = public.keys.keys["exercise1"].plan.tensors.values()
     sums = sorted({round(float(np.abs(value).sum()), 3) for value in seen})

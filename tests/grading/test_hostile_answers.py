@@ -66,6 +66,7 @@ def test_a_property_is_not_judged_in_float32_where_float64_answers(grade_text: G
         assert check.status is not Status.PASSED
 
 
+@pytest.mark.long
 def test_a_loss_that_is_no_number_has_not_fallen(grade_text: GradeText) -> None:
     texts = {f"exercise{n}": _solution(n) for n in range(1, 7)}
     right = "        return log_probabilities\n"

@@ -39,6 +39,7 @@ def test_no_text_holds_the_judging_process_up(name: str, text: str) -> None:
         assert source.next_step
 
 
+@pytest.mark.long
 def test_no_text_fills_the_judging_process() -> None:
     done = subprocess.run(
         [sys.executable, TESTS / "monsters.py"], capture_output=True, text=True, check=True

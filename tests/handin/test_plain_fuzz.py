@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from grader.handin.plain import is_plain
 
+pytestmark = pytest.mark.long  # runs hundreds of random programs
+
 _PROGRAMS = 250  # that are plain, and run
 
 # what a program may reach, and the names that lead from there; many lead astray

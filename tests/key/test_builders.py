@@ -96,11 +96,13 @@ def run_check(root: Path, *command: str, text: str | None = None) -> float:
     return float(json.loads(done.stdout)["results"][0]["score"])
 
 
+@pytest.mark.long
 def test_what_a_solution_prints_is_not_in_the_document(root: Path) -> None:
     insert(root, "os.write(1, b'written'); print('printed', file=sys.stderr)")
     assert run_check(root, "-c", CHECK) == 1
 
 
+@pytest.mark.long
 def test_nothing_of_the_folder_is_imported(root: Path) -> None:
     for name in ("pickle", "struct"):
         (root / f"{name}.py").write_text("raise SystemExit('imported from the folder of work')\n")
@@ -109,6 +111,7 @@ def test_nothing_of_the_folder_is_imported(root: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["-", "script", "ipython"])  # and -c, two tests above
+@pytest.mark.long
 def test_keys_are_built_wherever_python_runs(root: Path, how: str, tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"  # which spawn would run anew in each child
     script.write_text(CHECK)
@@ -134,6 +137,7 @@ def test_a_pair_that_kills_its_builder_costs_a_diagnosis_and_no_score(
     )
 
 
+@pytest.mark.long
 def test_pairs_that_cannot_be_built_beforehand_end_nothing(
     root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

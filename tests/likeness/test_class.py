@@ -162,6 +162,7 @@ def test_submissions_that_are_gone_are_named(tmp_path: Path, folder: CourseFolde
         compare_class(Request(folder, tmp_path / "results"))
 
 
+@pytest.mark.long
 def test_command_prints_the_same_list_each_time(
     tmp_path: Path, folder: CourseFolder, run_grade: RunGrade
 ) -> None:

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 import websocket
 from support import SUBMISSIONS
 
@@ -134,6 +135,7 @@ def _answer(notebook: Path, code: str) -> None:
     notebook.write_text(json.dumps(document), encoding="utf-8")
 
 
+@pytest.mark.long
 def test_notebook_of_a_bundle_shows_its_report_in_jupyterlab(
     browser: str, pristine: Path, tmp_path: Path
 ) -> None:

@@ -76,6 +76,7 @@ def test_no_worker_gets_what_is_due(engine: Engine) -> None:
     ],
     ids=["linear", "softmax", "no gradient", "infinite", "slow", "cut"],
 )
+@pytest.mark.long
 def test_what_does_not_learn_is_told(engine: Engine, change: tuple[str, str], said: str) -> None:
     layers = """
         import time, torch
@@ -361,6 +362,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.long
 def test_attacks_on_training_earn_nothing(engine: Engine, name: str) -> None:
     text = "import torch\nfrom torch import nn\n" + textwrap.dedent(ATTACKS[name])
     check = learning(engine, text + "\ndef build():\n    return Model()\n")

@@ -170,6 +170,7 @@ def test_feedback_of_nbgrader(hostile: Document, feedback: HTMLExporter) -> None
 
 
 @pytest.mark.parametrize("name", ["xml", "terminal", "lines"])
+@pytest.mark.long
 def test_pytest_and_junit(name: str, course: Path) -> None:
     text = ONE.format(text=HOSTILE[name])
     (course / "exercises" / "exercise1_attention.py").write_text(text, encoding="utf-8")
@@ -196,6 +197,7 @@ def test_pytest_and_junit(name: str, course: Path) -> None:
     assert suite.get("failures") == str(len(list(suite.iter("failure"))))
 
 
+@pytest.mark.long
 def test_class_with_its_tables_and_exports(
     tmp_path: Path,
     folder: CourseFolder,

@@ -244,6 +244,7 @@ def bert_state(ours: Any) -> dict[str, Tensor]:
     }
 
 
+@pytest.mark.long
 def test_encoder_layer_agrees_with_bert_layer_at_base_size() -> None:
     from transformers.models.bert import modeling_bert
 

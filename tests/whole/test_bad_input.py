@@ -90,6 +90,7 @@ def test_usage_is_refused_in_one_line(arguments: list[str], said: str, run_grade
 
 
 @pytest.mark.parametrize("name", ["exercise3", "3", "multi_head", "exercise3_multi_head.py"])
+@pytest.mark.long
 def test_exercise_is_known_by_every_name(name: str, run_grade: RunGrade) -> None:
     shown = run_grade("check", name, "--submission", SUBMISSIONS / "not-utf8", "--json")
     assert [r["exercise"] for r in json.loads(shown.out)["results"]] == ["exercise3"]
@@ -176,6 +177,7 @@ def _deep_json(folder: Path) -> None:
     ],
     ids=lambda part: part.__name__.strip("_") if callable(part) else "",
 )
+@pytest.mark.long
 def test_file_that_cannot_be_graded_fails_every_check_for_that(
     prepare: Callable[[Path], None], said: str, then: str, work: Path, run_grade: RunGrade
 ) -> None:
@@ -358,6 +360,7 @@ def targets_of(result: ExerciseResult) -> list[str]:
         "not callable",
     ],
 )
+@pytest.mark.long
 def test_target_that_is_wrong_costs_its_own_points(
     edits: list[tuple[str, str]], said: str, work: Path, grade: Grade
 ) -> None:
@@ -383,6 +386,7 @@ def test_target_that_is_wrong_costs_its_own_points(
     ],
     ids=["hang", "os._exit", "exception", "no super().__init__()"],
 )
+@pytest.mark.long
 def test_constructor_that_is_wrong_costs_its_own_target(
     body: str, said: str, work: Path, grade: Grade
 ) -> None:
@@ -413,6 +417,7 @@ def test_class_that_is_no_module_is_told(work: Path, grade: Grade) -> None:
     assert "not an nn.Module" in message
 
 
+@pytest.mark.long
 def test_hang_ends_the_command_with_status_1(work: Path, run_grade: RunGrade) -> None:
     course = tight_course(work.parent / "course")
     path = hand_in(work, edited(RIGHT, (SELF, SELF + "    while True:\n        pass\n")))
@@ -470,6 +475,7 @@ def test_damaged_key_is_noticed(part: str, damage: Callable[[Path], None], own_c
         read_key(path.parent, "exercise1", "public")
 
 
+@pytest.mark.long
 def test_damaged_key_is_built_anew_with_a_note(own_cache: Path, run_grade: RunGrade) -> None:
     (path,) = own_cache.rglob("exercise6.public.key.safetensors")
     _flip(path)
@@ -483,6 +489,7 @@ def test_damaged_key_is_built_anew_with_a_note(own_cache: Path, run_grade: RunGr
     assert again[1].err == ""
 
 
+@pytest.mark.long
 def test_cache_that_is_a_file_is_told_and_does_without(tmp_path: Path, run_grade: RunGrade) -> None:
     path = tmp_path / "cache"
     path.write_text("in the way", encoding="utf-8")
@@ -523,6 +530,7 @@ def test_missing_solutions_are_told(tmp_path: Path, run_grade: RunGrade) -> None
     assert "key is missing; `grade start" in shown.err
 
 
+@pytest.mark.long
 def test_broken_solution_is_the_courses_fault(tmp_path: Path, run_grade: RunGrade) -> None:
     course = tight_course(tmp_path / "course")
     (course / "solutions" / FILE).write_text("import torch\n1 / 0\n", encoding="utf-8")

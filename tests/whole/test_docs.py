@@ -7,6 +7,7 @@ import sysconfig
 import venv
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from documents import DOCUMENTS, PAGES, README, check_block, output_blocks, printed_by
@@ -39,7 +40,13 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("document", dict.fromkeys(b.document for b in RUN_HERE), ids=_name)
+def _played(document: Path) -> Any:
+    return pytest.param(document, marks=[] if document == README else pytest.mark.long)
+
+
+@pytest.mark.parametrize(
+    "document", [_played(one) for one in dict.fromkeys(b.document for b in RUN_HERE)], ids=_name
+)
 def test_outputs_in_a_document_are_what_the_program_prints(
     document: Path,
     request: pytest.FixtureRequest,
@@ -52,6 +59,7 @@ def test_outputs_in_a_document_are_what_the_program_prints(
 
 
 @pytest.mark.usefixtures("key_cache")
+@pytest.mark.long
 def test_tutorial_prints_what_its_page_shows(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -80,6 +88,7 @@ def checkout(tmp_path: Path) -> Tutorial:
 
 
 @pytest.mark.usefixtures("key_cache")
+@pytest.mark.long
 def test_extensions_work_as_their_page_says(
     checkout: Tutorial, request: pytest.FixtureRequest
 ) -> None:

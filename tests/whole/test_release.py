@@ -83,6 +83,7 @@ def test_secrets_hold_solutions_and_known_bugs(secrets: Secrets, folder: CourseF
     assert len(secrets.lines) > 400
 
 
+@pytest.mark.long
 def test_installed_wheel_holds_no_solution_bug_or_hidden_case(
     installed: Installed, secrets: Secrets
 ) -> None:
@@ -198,6 +199,7 @@ def test_manifest_does_not_name_a_version_of_torch(bundle: dict[str, bytes]) -> 
 # --- the story, in the environment of the wheel ------------------------------------------------
 
 
+@pytest.mark.long
 def test_story_from_nothing_to_a_passed_exercise(installed: Installed, tmp_path: Path) -> None:
     told = []
 

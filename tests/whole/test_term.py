@@ -14,6 +14,8 @@ from support import ROOT
 
 from grader.key.cache import Keys
 
+pytestmark = pytest.mark.long  # a whole term
+
 PAGE = ROOT / "docs" / "instructors.md"
 PLACE = ROOT / "build" / "term"
 Row = dict[str, str]
