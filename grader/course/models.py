@@ -29,6 +29,7 @@ from grader.course.record import Argument, Dim, Literal_, Output, Record, error_
 from grader.course.traps import Trap
 from grader.records.ids import BIASES, MAIN, CheckId, Kind
 from grader.records.subtotals import Subtotal
+from grader.worker.frameworks import FrameworkName
 from grader.worker.protocol import Earlier, TargetKind
 
 _FILE = re.compile(r"^([a-z]+\d+)_([a-z0-9_]+)\.py$")
@@ -293,6 +294,9 @@ class Course(Record):
 
     format_version: Literal[1] = Field(description="1")
     title: str = Field(description="a few words that a student reads")
+    framework: FrameworkName = Field(
+        default=FrameworkName.TORCH, description="in whose terms it is written: torch or keras"
+    )
     tolerances: Tolerances = Field(description="how far numbers may be apart")
     limits: Limits = Field(description="what one submission may use")
     draws: int = Field(default=2, ge=1, description="drawn main cases a target")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from grader.course.limits import Limits as CourseLimits
 from grader.worker.control import Death, Limits
+from grader.worker.frameworks import FrameworkName
 
 End = int | socket.socket  # of a pipe: a descriptor, or a socket where pipes cannot be waited for
 _KEPT_VARIABLES = ("PATH", "LANG", "SYSTEMROOT", "SYSTEMDRIVE", "TMPDIR", "TEMP", "TMP")
@@ -37,7 +38,7 @@ class Child:
 class Server(Protocol):
     """Starts a child for each job, one way or another."""
 
-    def start(self, limits: Limits) -> Child:
+    def start(self, limits: Limits, framework: FrameworkName) -> Child:
         """Start a child that is locked down; raises InternalError."""
 
     def end(self, child: Child, *, grace: bool) -> Death:

@@ -10,6 +10,7 @@ from grader.execute.child import Child, Server, bare_environment
 from grader.execute.isolation import Isolation, Level
 from grader.worker import control
 from grader.worker.control import Death, End, Limits, Message, Ready, Refused, Start, Started
+from grader.worker.frameworks import FrameworkName
 
 _MESSAGE = 1 << 16
 _CLOSING = 2.0  # seconds that a warm process may take to clean up
@@ -39,9 +40,9 @@ class WarmProcess:
         """The process that children are forked from; None where each is a process of its own."""
         return self._server.process.pid if isinstance(self._server, ForkServer) else None
 
-    def start(self, limits: Limits) -> Child:
-        """Start a child under `limits`; raises InternalError where it cannot be locked down."""
-        return self._server.start(limits)
+    def start(self, limits: Limits, framework: FrameworkName = FrameworkName.TORCH) -> Child:
+        """Start a child that has a framework; raises InternalError where it cannot be locked."""
+        return self._server.start(limits, framework)
 
     def end(self, child: Child, *, grace: bool) -> Death:
         """Kill a child's group, with `grace` after a moment; tells how it died."""
@@ -71,7 +72,7 @@ class ForkServer:
         theirs.close()
         self._ready = False
 
-    def start(self, limits: Limits) -> Child:
+    def start(self, limits: Limits, framework: FrameworkName) -> Child:
         """Fork a child; raises InternalError where it is not locked or the process is gone."""
         self._wait_until_ready()
         pipes = [os.pipe() for _ in range(3)]
@@ -79,7 +80,7 @@ class ForkServer:
         theirs = [job_in, answers_out, output_out]
         reply: Message | None = None
         try:
-            socket.send_fds(self._control, [control.pack(Start(limits))], theirs)
+            socket.send_fds(self._control, [control.pack(Start(limits, framework))], theirs)
             reply = self._reply()
         except OSError:
             raise self._lost() from None

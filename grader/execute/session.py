@@ -28,6 +28,7 @@ from grader.records.answers import (
 from grader.records.calls import Call
 from grader.worker import protocol
 from grader.worker.control import Death
+from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Group, tensor_name
 from grader.worker.wire import Frame, Violation, pack
 
@@ -67,6 +68,7 @@ class Job(protocol.Texts):
             self.own_earlier,
             self.forbids,
             dtype,
+            framework=self.framework,
             message_characters=limits.message_kib * 1024 // 4,  # of up to 4 bytes
             answer_bytes=int(limits.answer_mib * 2**20 * 0.9),
         )
@@ -187,7 +189,7 @@ def collect(
     spent: dict[str, float] = {}
     end = end or End.of_file(limits)
     while waiting:
-        line = _WorkerChannel(warm, limits)
+        line = _WorkerChannel(warm, limits, job.framework)
         run = _Run(line, job, limits, spent, end)
         reached = run.answer(waiting, payload, dtype, collected)
         if reached >= len(waiting):
@@ -213,7 +215,7 @@ class Interview:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
         self._job, self._limits = job, limits
         self._end = (end or End.of_file(limits)).at
-        self._line = _WorkerChannel(warm, limits)
+        self._line = _WorkerChannel(warm, limits, job.framework)
         try:
             self._line.channel.send(job.frame("float64", limits))
             parse_greeting(self._line.channel.receive(self._deadline()).header)
@@ -238,11 +240,11 @@ class Interview:
 class _WorkerChannel:
     """A child and its channel."""
 
-    def __init__(self, warm: WarmProcess, limits: Limits) -> None:
+    def __init__(self, warm: WarmProcess, limits: Limits, framework: FrameworkName) -> None:
         self._warm = warm
         self.limits = limits
         self.served: set[str] = set()  # stems whose stand-ins the child has had
-        self.child = warm.start(limits_of(limits))
+        self.child = warm.start(limits_of(limits), framework)
         self.channel = Channel(
             self.child,
             payload_cap=int(limits.answer_mib * 2**20),

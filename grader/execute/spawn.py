@@ -22,6 +22,7 @@ from grader.execute.child import Child, bare_environment
 from grader.execute.isolation import python_command
 from grader.worker import control
 from grader.worker.control import Death, Limits, Message, Refused, Start, Started
+from grader.worker.frameworks import FrameworkName
 from grader.worker.wire import PREFIX
 
 _CHUNK = 1 << 16
@@ -42,10 +43,11 @@ class SpawnEach:
     def __init__(self) -> None:
         self._running: dict[int, _Running] = {}
 
-    def start(self, limits: Limits) -> Child:
+    def start(self, limits: Limits, framework: FrameworkName) -> Child:
         """Start a process and wait until it is ready; raises InternalError where it is not."""
+        request = control.pack(Start(limits, framework)).decode()
         process = subprocess.Popen(
-            [*python_command(), "grader.worker.single", control.pack(Start(limits)).decode()],
+            [*python_command(), "grader.worker.single", request],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

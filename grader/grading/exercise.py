@@ -345,6 +345,7 @@ def job_of(
         own if kind is Earlier.OWN else earlier,
         own,
         exercise.forbidden_for(*exercise.targets),
+        framework=folder.course.framework,
     )
 
 

@@ -30,6 +30,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Call
 from grader.records.key import AnswerKey
 from grader.records.signatures import Suspects
+from grader.worker import importing
 from grader.worker.calls import Runner
 from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Action
@@ -75,6 +76,7 @@ def build_answer_key(
 
 def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) -> BuiltKey:
     """Draw the plan, run the reference on it, and then each known bug."""
+    importing.load(folder.course.framework)  # whose names are looked up next
     refuse_unknown_names(folder, exercise)
     source = read_solution(folder.solutions / exercise.file)
     with reference_imports(folder):

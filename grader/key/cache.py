@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -57,11 +57,15 @@ def load_keys(
 
     `on_built` hears of each target whose key is being built, and of each exercise's that is.
     """
+    framework = folder.course.framework
+    if framework.missing:
+        raise CourseError(framework.missing)
+    unheard = (framework.unheard,) if framework.unheard else ()
     if folder.shipped and (split == PUBLIC or _ships(folder, split)):
-        return _shipped_keys(folder, exercises, split)
+        return replace(_shipped_keys(folder, exercises, split), notes=unheard)
     digest = content_digest(folder, split, secret)
     place = cache_folder() / digest[:32]
-    notes: list[str] = []
+    notes = [*unheard]
     keys = _kept_keys(place, exercises, split, notes)
     if missing := [e for e in exercises if e not in keys]:
         _check_solutions(folder, split)

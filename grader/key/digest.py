@@ -13,14 +13,14 @@ from grader.version import VERSION
 _PACKAGE = "grader"
 _BUILDS = f"{_PACKAGE}.key.build"  # the module that building a key begins in
 _TOP = Path(__file__).resolve().parents[2]  # the folder that the package lies in
-_LIBRARIES = ("torch", "numpy", "hypothesis")
+_LIBRARIES = ("numpy", "hypothesis")  # beside those of the course's framework
 _ASIDE = frozenset({"__pycache__", "compose"})  # folders beside the solutions that no key reads
 
 
 def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
     """Return a digest of everything that a key depends on, in hexadecimal."""
     digest = hashlib.sha256()
-    for part in (split, hashlib.sha256(secret).hexdigest(), engine_digest(), *_versions()):
+    for part in (split, hashlib.sha256(secret).hexdigest(), engine_digest(), *_versions(folder)):
         digest.update(f"{part}\n".encode())
     files = [folder.root / COURSE_FILE, *sorted(folder.solutions.rglob("*"))]
     for path in files:
@@ -30,8 +30,9 @@ def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
     return digest.hexdigest()
 
 
-def _versions() -> list[str]:
-    return [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
+def _versions(folder: CourseFolder) -> list[str]:
+    libraries = (*folder.course.framework.libraries, *_LIBRARIES)
+    return [f"{name} {importlib.metadata.version(name)}" for name in libraries]
 
 
 @cache

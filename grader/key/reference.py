@@ -6,11 +6,11 @@ import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
@@ -18,11 +18,11 @@ from grader.course.models import Exercise, Target
 from grader.errors import CourseError
 from grader.records.answers import Answer, AnswerStatus, Info, StudentError
 from grader.records.calls import Array
-from grader.worker.binding import Unbound, own_items
+from grader.worker import importing
+from grader.worker.binding import Unbound
 from grader.worker.calls import Runner
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
-from grader.worker.parts import locate_parts
-from grader.worker.protocol import Argument, InfoClaim, Role, RoleKind, Scalar, WorkerCall
+from grader.worker.protocol import Argument, InfoClaim, Role, Scalar, WorkerCall
 
 _ANSWER_BYTES = 1 << 28
 _MESSAGE = 1000
@@ -43,7 +43,8 @@ class Reference:
         self.exercise = exercise
         self.earlier = frozenset(e.id for e in folder.course.earlier(exercise))
         self.path = folder.solutions / exercise.file
-        torch.set_default_dtype(dtype)
+        self.framework = importing.load(folder.course.framework)
+        self.framework.set_dtype(dtype)
         with _put_back(exercise.stem):  # later exercises import the course's own, and no mutant
             module = new_module(exercise.stem, str(self.path))
             error = run_units(module, [(str(self.path), source)], go_on=False)
@@ -59,21 +60,23 @@ class Reference:
         target: Target,
         construct: Sequence[Argument],
         options: Mapping[str, Scalar],
+        inputs: Sequence[Argument],
         tensors: Mapping[str, Array],
     ) -> list[Role]:
-        """Return the roles of the module that these arguments make."""
+        """Return the roles of the module that these arguments make, and that takes these inputs."""
+        targets = self.runner(tensors).targets
         try:
-            made = self.runner(tensors).targets.construct(target.name, construct, options)
+            made = targets.construct(target.name, construct, options)
+            self.framework.build(made.module, partial(targets.inputs, inputs))
         except Exception as error:  # noqa: BLE001 - whatever the solution raises is a course error
             where = error_of(error, self.path)
             raise CourseError(f"{self.path}: {target.name} cannot be made: {where}") from None
-        owners = dict(made.module.named_modules())
-        places = locate_parts(made.module, self.earlier)
+        places = self.framework.places(made.module, self.earlier)
         roles = []
-        for item in own_items(made.module, made.given):
-            stem, _, last = item.name.rpartition(".")
-            aliases = tuple(target.aliases.get(stem or last, ()))
-            role = Role(item.name, item.shape, _kind(owners[stem], last), aliases)
+        for item in self.framework.items(made.module, made.given):
+            role = self.framework.role(made.module, item)
+            stem, _, last = role.name.rpartition(".")
+            role = replace(role, aliases=tuple(target.aliases.get(stem or last, ())))
             if place := places.get(item.name):
                 role = replace(role, part=place.part, number=place.number, inner=place.inner)
             roles.append(role)
@@ -83,7 +86,7 @@ class Reference:
         """Return what makes calls of the reference with these tensors; `options` are Runner's."""
         values = {name: torch.from_numpy(array) for name, array in tensors.items()}
         cast = {n: v.to(self.dtype) if v.is_floating_point() else v for n, v in values.items()}
-        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, **options)
+        return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, self.framework, **options)
 
 
 def make_answer(runner: Runner, call: WorkerCall) -> Answer:
@@ -103,15 +106,6 @@ def make_answer(runner: Runner, call: WorkerCall) -> Answer:
 
 def _info(claimed: InfoClaim) -> Info:
     return Info.model_validate(claimed, from_attributes=True)
-
-
-def _kind(owner: nn.Module, last: str) -> RoleKind:
-    if isinstance(owner, nn.Embedding):
-        return RoleKind.TABLE
-    if isinstance(owner, nn.Linear):
-        return RoleKind.LINEAR if last == "weight" else RoleKind.BIAS
-    parameter = getattr(owner, last)
-    return RoleKind.LINEAR if parameter.dim() == 2 else RoleKind.VECTOR
 
 
 def error_of(error: BaseException, path: Path) -> str:

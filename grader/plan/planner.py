@@ -40,7 +40,8 @@ from grader.worker.protocol import (
 )
 
 Describe = Callable[
-    [Target, Sequence[Argument], Mapping[str, Scalar], Mapping[str, Array]], Sequence[Role]
+    [Target, Sequence[Argument], Mapping[str, Scalar], Sequence[Argument], Mapping[str, Array]],
+    Sequence[Role],
 ]
 
 
@@ -229,7 +230,8 @@ class TargetPlanner:
         Those are zero that a module has whatever the options, but for one case of their own: a
         layer without its bias has the same values, and loses the points of that case.
         """
-        roles = self.describe(self.target, construct, dict(drawn.options), self.plan.tensors)
+        inputs, tensors = self.inputs(drawn, case), self.plan.tensors
+        roles = self.describe(self.target, construct, dict(drawn.options), inputs, tensors)
         if self.target.kind is not TargetKind.MODULE:  # its own layers are another target's
             return tuple(
                 replace(r, optional=not r.part and r.name.endswith(".bias")) for r in roles

@@ -11,8 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from grader.worker import device
 from grader.worker.adam import Adam
-from grader.worker.attached import LISTED, Loose, count_hidden, loose_things, named, untrained
-from grader.worker.binding import own_items
+from grader.worker.attached import LISTED, Loose, count_hidden, named, untrained
 from grader.worker.claims import CallClaim, type_name
 from grader.worker.learning import mixing_weights, predict, train, write
 from grader.worker.loading import WorkerError
@@ -31,6 +30,7 @@ from grader.worker.protocol import (
 )
 from grader.worker.record import Recorder
 from grader.worker.targets import Ready, Targets
+from grader.worker.torch_modules import TorchModules
 
 
 class CutOffError(WorkerError):
@@ -65,7 +65,7 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             claim.add(tensor_name(Group.INPUT, place), torch.tensor(bool(value.training)))
     claim.add_returned(call, returned)
     claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
-    loose = [] if ready.module is None else loose_things(ready.module)
+    loose = [] if ready.module is None else bench.targets.framework.loose(ready.module)
     if ready.module is not None and bench.audits:
         _audit(bench, call, ready.module, loose, claim)
     if not loose:  # a result that it keeps could change the gradient
@@ -80,8 +80,10 @@ def _audit(
     claim: CallClaim,
 ) -> None:
     """Count the module's own parameters, and list tensors that it hides."""
-    given = [m for m in module.modules() if type(m).__module__.startswith("grader.worker")]
-    items = own_items(module, given)
+    framework = bench.targets.framework
+    modules = framework.modules(module)
+    given = [m for m in modules if type(m).__module__.startswith("grader.worker")]
+    items = framework.items(module, given)
     sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
     claim.info.registered = sum(sizes.values())
     claim.info.names = [ShapeClaim(i.name, list(i.shape)) for i in items[:LISTED]]
@@ -89,7 +91,7 @@ def _audit(
     claim.info.given = len({id(m) for m in given})
     if call.watch:
         classes = [c for c in bench.forbidden.values() if isinstance(c, type)]
-        used = {type(m) for m in module.modules()}
+        used = {type(m) for m in modules}
         names = {n for n, c in bench.forbidden.items() if c in classes and c in used}
         claim.info.modules = sorted(names)
 
@@ -103,7 +105,7 @@ def _lasting(
     """
     with contextlib.suppress(Exception):
         module(*bench.targets.inputs(call.inputs))
-    after = {id(found.thing) for found in loose_things(module)}
+    after = {id(found.thing) for found in bench.targets.framework.loose(module)}
     return named([found for found in loose if id(found.thing) in after])
 
 
@@ -129,8 +131,9 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             name = tensor_name(Group.GRADIENT, role.name)
             claim.add(name, _or_zeros(gradient, torch.zeros(role.shape)))
     if ready.module is not None:
-        claim.info.untrained = untrained(ready.module, ready.bonds)
-        claim.info.hidden = count_hidden(total, [*ready.module.parameters(), *leaves])
+        parameters = bench.targets.framework.parameters(ready.module)
+        claim.info.untrained = untrained(parameters, ready.bonds)
+        claim.info.hidden = count_hidden(total, [*parameters.values(), *leaves])
 
 
 def _built_from(call: WorkerCall) -> tuple[object, ...]:
@@ -181,12 +184,13 @@ def _on_device(value: Any) -> Any:
 
 def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
+    function = ready.function
     if ready.module is not None:
-        ready.module.train()
+        function = bench.targets.framework.training(ready.module)
     repeats = call.repeats
     inputs = _repeated(bench.targets.inputs(call.inputs), repeats)
     with torch.no_grad():
-        outputs = _outputs(call, ready.function(*inputs))
+        outputs = _outputs(call, function(*inputs))
     for name, output in zip(call.outputs, outputs, strict=True):
         if not isinstance(output, Tensor) or output.size(0) % repeats:
             raise TypeError(f"in training mode the {name} has another shape than in evaluation")
@@ -233,30 +237,31 @@ def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     inputs = bench.targets.inputs(call.inputs)
     before = module(*inputs).detach()
     claim.add(tensor_name(Group.BEFORE), before)
-    _train_to_end(module, inputs, before, bench.targets.tensors, call.training)
+    labels = bench.targets.tensors[call.training.labels]
+    _train_to_end(bench.targets.framework, module, inputs, before, labels, call.training)
     claim.add(tensor_name(Group.AFTER), module(*inputs).detach())
 
 
 def _train_to_end(
+    framework: TorchModules,
     module: nn.Module,
     inputs: Sequence[Any],
     before: Tensor,
-    tensors: Mapping[str, Tensor],
+    labels: Tensor,
     training: Training,
 ) -> None:
     """Train until the loss is low, or for all of the steps."""
-    labels = tensors[training.labels]
     # well below what is asked for, for the last step may raise the loss again
     enough = nn.functional.nll_loss(before, labels) * training.share / 2
-    module.train()
-    adam = Adam(list(module.parameters()), training.learning_rate)
+    called = framework.training(module)
+    adam = Adam(list(framework.parameters(module).values()), training.learning_rate)
     for _ in range(training.steps):
-        loss = nn.functional.nll_loss(module(*inputs), labels)
+        loss = nn.functional.nll_loss(called(*inputs), labels)
         if loss.detach() < enough:
             break
         loss.backward()
         adam.step()
-    module.eval()
+    framework.evaluating(module)
 
 
 def _learn(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

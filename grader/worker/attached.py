@@ -1,6 +1,6 @@
 """What is attached to a module: what training reached, and what torch does not see."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,9 @@ def is_lazy(module: nn.Module) -> bool:
     return any(isinstance(p, UninitializedParameter) for p in parameters)
 
 
-def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[UntrainedClaim]:
+def untrained(
+    parameters: Mapping[str, nn.Parameter], bonds: Sequence[Bond]
+) -> list[UntrainedClaim]:
     """Registered parameters that no gradient reached, with the roles they play.
 
     Of a list that plays one role, some may stay untrained: rows of positions beyond a short input.
@@ -37,16 +39,16 @@ def untrained(module: nn.Module, bonds: Sequence[Bond]) -> list[UntrainedClaim]:
     roles: dict[int, list[str]] = {}
     resting: set[int] = set()
     for bond in bonds:
-        names, parameters = [role.name for role in bond.roles], bond.item.parameters
-        if len(names) == 1 and any(_reached(p) for p in parameters):
-            resting |= {id(p) for p in parameters}
-        one_each = len(names) == len(parameters)
-        for index, parameter in enumerate(parameters):
+        names, own = [role.name for role in bond.roles], bond.item.parameters
+        if len(names) == 1 and any(_reached(p) for p in own):
+            resting |= {id(p) for p in own}
+        one_each = len(names) == len(own)
+        for index, parameter in enumerate(own):
             played = names[index : index + 1] if one_each else names
             roles.setdefault(id(parameter), []).extend(played)
     return [
         UntrainedClaim(name, roles.get(id(p), []))
-        for name, p in module.named_parameters()
+        for name, p in parameters.items()
         if not _reached(p) and id(p) not in resting
     ][:LISTED]
 

@@ -106,10 +106,10 @@ def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
             if parameter is not None and id(parameter) not in excluded:
                 name = f"{path}.{last}" if path else last
                 items.append(Item(name, (parameter,), type(owner), (name,)))
-    return _name_pairs(items)
+    return name_pairs(items)
 
 
-def _name_pairs(items: Sequence[Item]) -> list[Item]:
+def name_pairs(items: Sequence[Item]) -> list[Item]:
     """Say which is the weight and which the bias of a layer that has two parameters.
 
     Shapes tell it, or one of two names; else the order does.
@@ -318,6 +318,7 @@ def _families(items: Sequence[Item]) -> list[Item]:
             tuple(m.parameters[0] for m in members),
             members[0].owner,
             tuple(m.name for m in members),
+            forms=members[0].forms,
         )
         for pattern, members in groups.items()
         if len({m.shape for m in members}) == 1 and len(members) > 1

@@ -11,6 +11,7 @@ from grader.worker.claims import CallClaim
 from grader.worker.forbidden import Watch, noting_threads, resolve
 from grader.worker.protocol import WorkerCall
 from grader.worker.targets import Recipes, Targets
+from grader.worker.torch_modules import TorchModules
 
 SEED = 20170612  # any fixed number: a call draws the same masks on every run
 
@@ -24,13 +25,15 @@ class Runner:
         tensors: dict[str, Tensor],
         dtype: torch.dtype,
         answer_bytes: int,
+        framework: TorchModules,
         *,
         shared: Recipes | None = None,
         audits: bool = True,
         labels: Collection[str] = (),
     ) -> None:
         """Take the tensors that calls name; see Targets and Workbench for the rest."""
-        self.targets = Targets(namespace, tensors, shared=shared)
+        self.targets = Targets(namespace, tensors, framework, shared=shared)
+        self.framework = framework
         self.dtype = dtype
         self.answer_bytes = answer_bytes
         self._bench = Workbench(self.targets, audits, labels)
@@ -45,10 +48,9 @@ class Runner:
 
     def make(self, call: WorkerCall) -> CallClaim:
         """Make one call; lets every exception of the submission through."""
-        torch.set_default_dtype(self.dtype)
         torch.set_grad_enabled(True)
-        # torch.manual_seed asks every accelerator
-        torch.default_generator.manual_seed(SEED + call.seed)
+        self.framework.set_dtype(self.dtype)
+        self.framework.seed(SEED + call.seed)
         claim = CallClaim(self.answer_bytes)
         if call.watch and self._bench.forbidden:
             with Watch(self._bench.forbidden) as watch, noting_threads(watch.seen):

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from grader.worker.frameworks import FrameworkName
 from grader.worker.protocol import to_json
 
 
@@ -20,6 +21,7 @@ class Start:
     """A request: start a child. Three descriptors come with it: job, answers, output."""
 
     limits: Limits
+    framework: FrameworkName = FrameworkName.TORCH  # that it finds imported
 
 
 @dataclass(frozen=True)
@@ -73,5 +75,5 @@ def parse(data: bytes) -> Message:
     """Read `pack`'s bytes back; the other side is our own."""
     ((kind, fields),) = json.loads(data).items()
     if kind == Start.__name__:
-        return Start(Limits(**fields["limits"]))
+        return Start(Limits(**fields["limits"]), FrameworkName(fields["framework"]))
     return _KINDS[kind](**fields)

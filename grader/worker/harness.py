@@ -15,10 +15,11 @@ import torch
 from safetensors.numpy import save
 from safetensors.torch import load
 
-from grader.worker import unset, wire
+from grader.worker import importing, unset, wire
 from grader.worker.binding import Unbound
 from grader.worker.calls import SEED, Runner
 from grader.worker.forbidden import note_all_threads
+from grader.worker.frameworks import FrameworkName
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 from grader.worker.protocol import (
     AnswerClaim,
@@ -50,8 +51,9 @@ class Session:
         self.limit = job.message_characters
         note_all_threads()
         tell_warnings(self.labels)
-        torch.set_default_dtype(self.dtype)
-        torch.default_generator.manual_seed(SEED)
+        framework = importing.load(FrameworkName(job.framework))
+        framework.set_dtype(self.dtype)
+        framework.seed(SEED)
         random.seed(SEED)
         numpy.random.seed(SEED)
         unset.fill_new_memory(text for _, text in own)
@@ -62,7 +64,12 @@ class Session:
         self.namespace = module.__dict__
         self.tensors = {name: _cast(value, self.dtype) for name, value in tensors.items()}
         self.runner = Runner(
-            self.namespace, self.tensors, self.dtype, job.answer_bytes, labels=self.labels
+            self.namespace,
+            self.tensors,
+            self.dtype,
+            job.answer_bytes,
+            framework,
+            labels=self.labels,
         )
         self.runner.announce(calls, job.forbids)
 

@@ -74,6 +74,7 @@ class Item:
     members: tuple[str, ...]  # the parameters' own names
     said: str = ""  # its name with `weight` or `bias` in place of another word, where that is known
     guessed: bool = False  # whether `said` rests on the order in its layer alone
+    forms: frozenset[Form] | None = None  # of a library's layer, None where the class tells them
 
     @property
     def meant(self) -> str:
@@ -89,13 +90,15 @@ class Item:
     @property
     def raw(self) -> bool:
         """Whether its orientation is the student's own choice."""
+        if self.forms is not None:
+            return False
         return not issubclass(self.owner, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Embedding)
 
     @property
     def of_torch(self) -> bool:
-        """Whether it belongs to one of torch's own layers, which store it in one way only."""
+        """Whether it belongs to a layer of a library, which stores it in one way only."""
         plain = not self.raw or self.parameters[0].dim() <= 1
-        return plain and self.owner.__module__.startswith("torch.")
+        return plain and self.owner.__module__.startswith(("torch.", "keras."))
 
     def load(self, value: Tensor) -> None:
         """Store `value`, of this item's shape."""
@@ -125,9 +128,12 @@ def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
         return []
     if first.kind is not RoleKind.LINEAR:
         return _plain_layouts(shape, item)
+    stacked = len(roles) if len(roles) > 1 else None
+    if item.forms is not None:
+        found = _linear_layouts(shape, item.shape, stacked)
+        return [layout for layout in found if layout.form in item.forms]
     if not item.raw:
         return _owned_layouts(shape, item)
-    stacked = len(roles) if len(roles) > 1 else None
     return _linear_layouts(shape, item.shape, stacked)
 
 
@@ -140,7 +146,8 @@ def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
     if issubclass(item.owner, nn.Linear) and len(shape) == 2 and item.shape == shape[::-1]:
         return [Layout(Form.TURNED, shape, (1, 0))]
     same = _squeezed(item.shape) == _squeezed(shape)
-    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and item.raw
+    folds = item.raw or bool(item.forms)
+    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and folds
     listed = len(shape) == 1 and len(item.parameters) > 1
     return [Layout(Form.AS_IT_IS, shape, order)] if same or split or listed else []
 

@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.worker import landlock, places, seccomp
 from grader.worker.control import Limits
@@ -53,6 +53,11 @@ class Rules:
         apart = places.but_answers([*places.readable(), folder])
         ruleset = landlock.make_ruleset(apart.whole, places.DEVICES, apart.listed)
         return Rules(data, addresses, ruleset, seccomp.Filter.make())
+
+    def measured(self) -> "Rules":
+        """Return the same rules for a process that has grown since."""
+        data, addresses = _mapped_bytes()
+        return replace(self, data=data, addresses=addresses)
 
 
 def become(user: int) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from grader.worker.frameworks import FrameworkName
+
 Scalar = int | float | str | bool
 Units = Sequence[tuple[str, str]]  # of a file: the label that frames show, and the source text
 THREAD = "a thread of its own"  # among the forbidden names: what it calls cannot be watched
@@ -223,6 +225,7 @@ class Texts:
     earlier: Mapping[str, Units]  # stem -> what an import of it runs
     own_earlier: Mapping[str, Units]  # those of `earlier` that are the submission's own
     forbids: Sequence[str]
+    framework: FrameworkName = field(default=FrameworkName.TORCH, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from grader.worker.calls import Runner
 from grader.worker.protocol import Action, Role, RoleKind, TargetKind, TensorKey, Value, WorkerCall
+from grader.worker.torch_modules import TorchModules
 
 _TIMES = 8  # Python adapts a function to its arguments after so many calls
 _SIZE = 4
@@ -41,7 +42,7 @@ def rehearse() -> None:
     tensors["cotangent"] = torch.ones(2, 3, 2 * _SIZE, dtype=torch.float64)
     calls = [_call(action) for action in _ACTIONS]
     for _ in range(_TIMES):
-        runner = Runner({"Sample": _Sample}, tensors, torch.float64, 1 << 20)
+        runner = Runner({"Sample": _Sample}, tensors, torch.float64, 1 << 20, TorchModules())
         runner.announce(calls, [])
         for call in calls:
             save({name: value.numpy() for name, value in runner.make(call).tensors.items()})

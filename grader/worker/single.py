@@ -11,7 +11,7 @@ import traceback
 
 import torch
 
-from grader.worker import control, harness, wire
+from grader.worker import control, harness, importing, wire
 from grader.worker.lockdown import Rules, lock_down
 
 
@@ -27,6 +27,7 @@ def main() -> None:
         try:
             request = control.parse(sys.argv[1].encode())
             assert isinstance(request, control.Start)  # noqa: S101 - nothing else is sent
+            importing.load(request.framework)
             lock_down(request.limits, folder, (job, answers), rules)
         except BaseException as error:
             _tell(answers, control.Refused(str(error)[:400] or "?"))

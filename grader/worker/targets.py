@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.worker.attached import is_lazy, loose_things, named
-from grader.worker.binding import Bond, Memory, Unbound, bind, own_items
+from grader.worker.attached import named
+from grader.worker.binding import Bond, Memory, Unbound, bind
 from grader.worker.layouts import Item
 from grader.worker.parts import Uses, bind_parts
 from grader.worker.probes import build_probe
@@ -26,6 +26,7 @@ from grader.worker.protocol import (
     WorkerCall,
 )
 from grader.worker.tools import build_tool
+from grader.worker.torch_modules import TorchModules
 
 # how modules of the same names and shapes are bound, if they are
 Recipes = dict[Hashable, list[Bond] | Unbound]
@@ -55,11 +56,13 @@ class Targets:
         self,
         namespace: Mapping[str, Any],
         tensors: dict[str, Tensor],
+        framework: TorchModules,
         *,
         shared: Recipes | None = None,
     ) -> None:
-        """`shared` keeps what others learnt of modules that are made of torch's own layers."""
+        """`shared` keeps what others learnt of modules that are made of a library's layers."""
         self.namespace = namespace
+        self.framework = framework
         self.tensors = tensors
         self.announced: dict[str, list[WorkerCall]] = {}  # by target; they tell layouts
         self._shared = {} if shared is None else shared
@@ -72,12 +75,9 @@ class Targets:
         if call.kind is TargetKind.FUNCTION:
             return Ready(partial(target, **call.options))
         made = self.construct(call.target, call.construct, call.options)
-        if is_lazy(made.module):
-            with torch.no_grad():
-                made.module(*self.inputs(call.inputs))  # a lazy layer gets its sizes here
+        self.framework.build(made.module, partial(self.inputs, call.inputs))
         bonds = self._load_parameters(call, made) if call.roles else []
-        made.module.eval()
-        return Ready(made.module, made.module, bonds)
+        return Ready(self.framework.evaluating(made.module), made.module, bonds)
 
     def construct(
         self, target: str, construct: Sequence[Argument], options: Mapping[str, Scalar]
@@ -86,7 +86,9 @@ class Targets:
         arguments = self.inputs(construct)
         module = self.namespace[target](*arguments, **options)
         if not isinstance(module, nn.Module):
-            raise TypeError(f"{target} makes a {type(module).__name__}, not an nn.Module")
+            raise TypeError(
+                f"{target} makes a {type(module).__name__}, not {self.framework.module}"
+            )
         return Made(module, [a for a in arguments if isinstance(a, nn.Module)])
 
     def inputs(self, arguments: Sequence[Argument], *, strided: bool = False) -> list[Any]:
@@ -99,7 +101,7 @@ class Targets:
                     made.append(_non_contiguous(value) if strided else value)
                 case Probe(_, own, mixed):
                     values = (self.tensors[key].clone() for key in (own, mixed))
-                    made.append(build_probe(argument, *values))
+                    made.append(self.framework.given(build_probe(argument, *values)))
                 case Tool(of):
                     made.append(build_tool(None if of is None else made[of]))
                 case Value(value):
@@ -107,7 +109,7 @@ class Targets:
         return made
 
     def _load_parameters(self, call: WorkerCall, made: Made) -> list[Bond]:
-        items = own_items(made.module, made.given)
+        items = self.framework.items(made.module, made.given)
         bonds = self._bind(call, made, items)
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
@@ -131,7 +133,7 @@ class Targets:
                 run = partial(module, *self.inputs(call.inputs))
                 bonds, parts = bind_parts(module, in_parts, partial(uses.note, run))
                 given = [*given, *parts]
-                items = uses.ordered(own_items(module, given))
+                items = uses.ordered(self.framework.items(module, given))
                 roles = _outside(roles)
         in_use = len(roles) < len(call.roles)
         recipe = self._recipe(call.target, Made(module, given), items, roles, in_use=in_use)
@@ -144,7 +146,7 @@ class Targets:
         """Return how a module of these names and shapes is bound; raises Unbound."""
         alike = (
             target,
-            tuple((item.name, item.shape, item.owner) for item in items),
+            tuple((item.name, item.shape, item.owner, item.forms) for item in items),
             tuple((role.name, role.shape, role.optional) for role in roles),
             in_use,
         )
@@ -158,7 +160,7 @@ class Targets:
         recipe = recipes[alike]
         if isinstance(recipe, Unbound):
             # others of these names and shapes may hide something else
-            recipe.info.loose = named(loose_things(made.module))
+            recipe.info.loose = named(self.framework.loose(made.module))
             raise recipe
         return recipe
 
@@ -166,12 +168,14 @@ class Targets:
         """Layouts that the shapes of some instance tell; only raw matrices need them."""
         if target not in self._memories:
             memory = self._memories[target] = {}
-            items = own_items(made.module, made.given)
+            items = self.framework.items(made.module, made.given)
             if any(item.raw and item.parameters[0].dim() > 1 for item in items):
                 for call in self.announced.get(target, []):
                     try:
                         other = self.construct(target, call.construct, call.options)
-                        bind(own_items(other.module, other.given), _outside(call.roles), memory)
+                        self.framework.build(other.module, partial(self.inputs, call.inputs))
+                        items = self.framework.items(other.module, other.given)
+                        bind(items, _outside(call.roles), memory)
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self._memories[target]

@@ -18,8 +18,9 @@ import traceback
 
 import torch
 
-from grader.worker import control, harness, pages, rehearsal, strays
+from grader.worker import control, harness, importing, pages, rehearsal, strays
 from grader.worker.control import Death, End, Limits, Ready, Refused, Start, Started
+from grader.worker.frameworks import FrameworkName
 from grader.worker.lockdown import Rules, become, lock_down
 
 _MESSAGE = 1 << 16
@@ -39,6 +40,7 @@ class Warm:
         self.rules = Rules.prepare(level, self.home)
         self.folders: dict[int, str] = {}  # by child
         self.begun = 0  # children
+        self.loaded = {FrameworkName.TORCH}
 
     def serve(self) -> None:
         """Answer requests until the parent is gone."""
@@ -49,7 +51,8 @@ class Warm:
             if not message:
                 break
             match control.parse(message):
-                case Start(limits):
+                case Start(limits, framework):
+                    self._load(framework)
                     self.socket.send(control.pack(self._start(limits, descriptors)))
                 case End(pid, grace):
                     self.socket.send(control.pack(self._end(pid, grace=grace)))
@@ -59,6 +62,14 @@ class Warm:
         for pid in list(self.folders):
             self._end(pid, grace=False)
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def _load(self, framework: FrameworkName) -> None:
+        """Import what children need, before they are locked; what it takes is not theirs."""
+        if framework not in self.loaded:
+            importing.load(framework)
+            self.loaded.add(framework)
+            self.rules = self.rules.measured()
+            _freeze()
 
     def _start(self, limits: Limits, descriptors: list[int]) -> Started | Refused:
         self.begun += 1

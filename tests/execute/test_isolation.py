@@ -19,6 +19,7 @@ from grader.execute.launch import ForkServer, WarmProcess
 from grader.execute.session import Job, collect
 from grader.records.answers import AnswerStatus
 from grader.worker import landlock, lockdown, places
+from grader.worker.frameworks import FrameworkName
 
 HERE = probe().level
 locked = pytest.mark.skipif(HERE is Level.PROCESS, reason="no Landlock or seccomp here")
@@ -150,7 +151,7 @@ def test_closing_leaves_no_folder_and_no_process(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     server = ForkServer(Level.PROCESS)
-    server.start(limits_of(folder.course.limits))
+    server.start(limits_of(folder.course.limits), FrameworkName.TORCH)
     assert len(os.listdir(tmp_path)) == 1
     server.close()
     assert server.process.returncode == 0

@@ -20,6 +20,7 @@ from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.results import ExerciseResult
 from grader.worker.control import Limits
+from grader.worker.frameworks import FrameworkName
 from grader.worker.protocol import Earlier
 
 SERVED = {"exercises", "exercise1", "exercise1_attention"}
@@ -34,8 +35,8 @@ def started(warm: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     living: list[int] = []
     start, end = warm.start, warm.end
 
-    def starts(limits: Limits) -> Child:
-        begun.append(start(limits))
+    def starts(limits: Limits, framework: FrameworkName) -> Child:
+        begun.append(start(limits, framework))
         living.append(begun[-1].pid)
         return begun[-1]
 

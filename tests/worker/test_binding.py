@@ -19,6 +19,7 @@ from grader.worker.protocol import (
     WorkerCall,
 )
 from grader.worker.targets import Recipes, Targets
+from grader.worker.torch_modules import TorchModules
 
 OUT, IN = 6, 4
 ROLES = [
@@ -287,6 +288,6 @@ def test_what_a_module_hides_is_told_of_each_of_the_same_names_and_shapes() -> N
                 self.kept = kept
 
         with pytest.raises(Unbound) as caught:
-            Targets({"Hiding": Hiding}, {}, shared=shared).get_ready(call)
+            Targets({"Hiding": Hiding}, {}, TorchModules(), shared=shared).get_ready(call)
         told += [one.what for one in caught.value.info.loose]
     assert told == ["module", "tensor"]

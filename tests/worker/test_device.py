@@ -9,6 +9,7 @@ from torch import nn
 from grader.worker import device
 from grader.worker.calls import Runner
 from grader.worker.protocol import Action, TargetKind, TensorKey, WorkerCall
+from grader.worker.torch_modules import TorchModules
 
 
 def pretending() -> device.PretendDevice:
@@ -129,7 +130,7 @@ def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None
         inputs=(TensorKey("x"),),
         outputs=("output",),
     )
-    claim = Runner({"target": target}, {"x": x}, torch.float64, 1 << 20).make(call)
+    claim = Runner({"target": target}, {"x": x}, torch.float64, 1 << 20, TorchModules()).make(call)
     assert torch.equal(claim.tensors["output/output"], x.softmax(-1))
 
 

@@ -1,0 +1,232 @@
+"""Layers of Keras, which are modules of torch's where torch is the backend; see `torch_modules`.
+
+What differs: the parameters come with the first call, kernels are (in, out), what Keras tracks
+stands in lists of its own, training is an argument of the call, and there is a default dtype more.
+Importing this module imports Keras. The user's own settings of it do not count.
+"""
+
+import contextlib
+import os
+import random
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from grader.worker.attached import Loose
+from grader.worker.binding import name_pairs, own_items
+from grader.worker.layouts import Form, Item
+from grader.worker.parts import Place
+from grader.worker.protocol import Role, RoleKind
+from grader.worker.torch_modules import Inputs, TorchModules
+
+os.environ["KERAS_BACKEND"] = "torch"
+os.environ["KERAS_HOME"] = os.path.join(os.devnull, "none")  # where no file can be, nor be made
+import keras
+from keras.src.backend.common import dtypes
+
+_MEANT = {  # the two usual parameters of a layer, as binding knows them
+    "kernel": "weight", "embeddings": "weight", "gamma": "weight", "scale": "weight",
+    "bias": "bias", "beta": "bias",
+}  # fmt: skip
+_NO_MATRIX: frozenset[Form] = frozenset()
+_LAID_OUT = {  # how layers of Keras' own hold a matrix, beside lists of them
+    "Dense": frozenset({Form.IN_OUT, Form.N_IN_O, Form.N_I_OUT, Form.IN_ROLES_O}),
+    "EinsumDense": frozenset(Form),  # its equation is its author's
+}
+_OF_ANY_LAYER = frozenset(vars(keras.layers.Layer())) | {"_layers", "_torch_params"}
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A layer within another one, and where it hangs."""
+
+    path: str  # of attributes, "" for the outermost
+    layer: keras.layers.Layer
+
+
+class KerasLayers(TorchModules):
+    """Layers of Keras, and what else is a module of torch's."""
+
+    module = "a layer of Keras"
+
+    def __init__(self) -> None:
+        """Set what holds for as long as the process lives."""
+        # two float64 make a float32 in Keras else, as with JAX
+        dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+        # which adds a page to each exception else
+        keras.config.disable_traceback_filtering()
+        warnings.filterwarnings("ignore", module=r"keras\.")
+
+    def set_dtype(self, dtype: torch.dtype) -> None:
+        """Let new tensors and variables have this dtype."""
+        super().set_dtype(dtype)
+        name = str(dtype).removeprefix("torch.")
+        keras.config.set_floatx(name)
+        keras.config.set_dtype_policy(name)
+
+    def seed(self, seed: int) -> None:
+        """Let all that is drawn at random depend on `seed`; Keras seeds layers by Python."""
+        super().seed(seed)
+        random.seed(seed)
+
+    def given(self, probe: nn.Module) -> nn.Module:
+        """Return a layer that calls the module."""
+        layer: nn.Module = keras.layers.TorchModuleWrapper(probe)
+        return layer
+
+    def build(self, module: nn.Module, inputs: Inputs) -> None:
+        """Call it once: only then there are all layers and variables.
+
+        Layers that are made and not called have none. They get the sizes of the first input, so
+        that it is seen what would be theirs.
+        """
+        given = inputs()
+        with torch.no_grad():
+            module(*given)
+        shapes = [tuple(value.shape) for value in given if isinstance(value, torch.Tensor)]
+        for one in _layers(module) if shapes else ():
+            if not getattr(one.layer, "built", True):
+                with contextlib.suppress(Exception):
+                    one.layer.build(shapes[0])
+
+    def modules(self, module: nn.Module) -> list[nn.Module]:
+        """Return a layer and all that it is made of, in lists too, which torch does not see."""
+        found = {id(part): part for part in module.modules()}
+        for one in _layers(module):
+            found |= {id(part): part for part in one.layer.modules()}
+        return list(found.values())
+
+    def items(self, module: nn.Module, given: Sequence[nn.Module]) -> list[Item]:
+        """Return the variables that training changes, by the attributes that hold them."""
+        excluded = {id(p) for sublayer in given for p in sublayer.parameters()}
+        if not isinstance(module, keras.layers.Layer):
+            return own_items(module, given)
+        items = [item for one in _layers(module) for item in _items(one)]
+        return name_pairs([item for item in items if id(item.parameters[0]) not in excluded])
+
+    def parameters(self, module: nn.Module) -> Mapping[str, nn.Parameter]:
+        """Return all variables that training changes, by name."""
+        return {item.name: item.parameters[0] for item in self.items(module, ())}
+
+    def loose(self, module: nn.Module) -> list[Loose]:
+        """Return layers and variables that Keras does not track.
+
+        A tensor in an attribute is no state: Keras keeps what is not trained in such, too.
+        """
+        if not isinstance(module, keras.layers.Layer):
+            return super().loose(module)
+        tracked = {id(one.layer) for one in _layers(module)}
+        tracked |= {id(variable) for variable in module.variables}
+        return [
+            Loose(f"{one.path}.{name}".lstrip("."), what, thing)
+            for one in _layers(module)
+            for name, value in _own(one.layer)
+            for what, thing in _states(value)
+            if id(thing) not in tracked and not isinstance(thing, keras.random.SeedGenerator)
+        ]
+
+    def role(self, module: nn.Module, item: Item) -> Role:  # noqa: ARG002 - the item knows
+        """Return the role that a variable of the reference plays: matrices are (out, in)."""
+        last = item.meant.rpartition(".")[2]
+        if len(item.shape) == 2 and not issubclass(item.owner, keras.layers.Embedding):
+            return Role(item.meant, item.shape[::-1], RoleKind.LINEAR)
+        if len(item.shape) == 2:
+            return Role(item.meant, item.shape, RoleKind.TABLE)
+        matrix = issubclass(item.owner, keras.layers.Dense | keras.layers.EinsumDense)
+        kind = RoleKind.BIAS if matrix and last == "bias" else RoleKind.VECTOR
+        return Role(item.meant, item.shape, kind)
+
+    def places(
+        self,
+        module: nn.Module,  # noqa: ARG002 - as torch's
+        exercises: Collection[str],  # noqa: ARG002
+    ) -> Mapping[str, Place]:
+        """Return nothing: the parts of what is put together are not told apart yet."""
+        return {}
+
+    def evaluating(self, module: nn.Module) -> Callable[..., Any]:
+        """Return what calls a layer as it is called by default."""
+        return super().evaluating(module)
+
+    def training(self, module: nn.Module) -> Callable[..., Any]:
+        """Return what calls a layer with `training=True`; it hands that on by itself."""
+        called = super().training(module)
+        return partial(called, training=True) if isinstance(module, keras.layers.Layer) else called
+
+
+def _layers(outermost: nn.Module) -> Iterator[_Found]:
+    """Yield a layer and those that it holds, each once, by the first attribute that has it."""
+    seen: set[int] = set()
+    waiting = [_Found("", outermost)]
+    while waiting:
+        one = waiting.pop(0)
+        if id(one.layer) in seen:
+            continue
+        seen.add(id(one.layer))
+        yield one
+        inner = [
+            _Found(f"{one.path}.{name}{place}".lstrip("."), layer)
+            for name, value in _own(one.layer)
+            for place, layer in _within(value, keras.layers.Layer)
+        ]
+        # a model made of other layers' outputs holds them in no attribute
+        rest = enumerate(getattr(one.layer, "_layers", []))
+        inner += [_Found(f"{one.path}.layers.{n}".lstrip("."), layer) for n, layer in rest]
+        waiting = [*inner, *waiting]
+
+
+def _items(found: _Found) -> Iterator[Item]:
+    """Yield what a layer itself trains."""
+    layer = found.layer
+    if isinstance(layer, keras.layers.TorchModuleWrapper):
+        for item in own_items(layer.module, ()):
+            name = f"{found.path}.{item.name}".lstrip(".")
+            said = f"{found.path}.{item.said}".lstrip(".") if item.said else ""
+            yield replace(item, name=name, members=(name,), said=said)
+        return
+    library = type(layer).__module__.startswith("keras.")
+    names = {
+        id(variable): f"{name}{place}"
+        for name, value in _own(layer)
+        for place, variable in _within(value, keras.Variable)
+    }
+    for variable in (v for v in layer._trainable_variables if v.trainable):
+        held = variable.name if library else names.get(id(variable), variable.name)
+        name = f"{found.path}.{held}".lstrip(".")
+        item = Item(name, (variable.value,), type(layer), (name,))
+        if not library:
+            yield item
+            continue
+        said = f"{found.path}.{_MEANT[held]}".lstrip(".") if held in _MEANT else ""
+        forms = _LAID_OUT.get(type(layer).__name__, _NO_MATRIX)
+        matrix = held == "kernel" or type(layer).__name__ == "EinsumDense"
+        yield replace(item, said=said, forms=forms if matrix else _NO_MATRIX)
+
+
+def _own(layer: nn.Module) -> list[tuple[str, Any]]:
+    """Return the attributes of a layer that are not those of each layer."""
+    held = {**layer._modules, **vars(layer)}  # torch keeps modules apart
+    return [pair for pair in held.items() if pair[0] not in _OF_ANY_LAYER]
+
+
+def _within(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield what is of a kind in an attribute, with the place where it is one of several."""
+    if isinstance(value, kind):
+        yield "", value
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value):
+            yield from ((f".{place}{more}", one) for more, one in _within(part, kind))
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from ((f".{key}{more}", one) for more, one in _within(part, kind))
+
+
+def _states(value: Any) -> Iterator[tuple[str, Any]]:
+    kinds = (("module", nn.Module), ("parameter", nn.Parameter), ("parameter", keras.Variable))
+    for what, kind in kinds:
+        yield from ((what, one) for _, one in _within(value, kind))
