@@ -6,6 +6,7 @@ import re
 from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence
 from grader.compare.scene import Reason, Scene
+from grader.compare.terms import terms_of
 from grader.course.models import Target
 from grader.handin.read import method_names
 from grader.records.answers import StudentError
@@ -48,7 +49,7 @@ def advise_on_error(
     if said := next((step for words, step in _MEANT.items() if words in message), ""):
         return Reason(said)
     scene = Scene(evidence, error, case)
-    for pattern, rule in _RULES:
+    for pattern, rule in (*terms_of(evidence.course.framework).rules, *_RULES):
         found = pattern.search(message)
         if found and (reason := rule(found, scene)) is not None:
             return reason
@@ -77,8 +78,10 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         sought = message.rpartition("named ")[2].strip("'")
         stems = {n: exercise.stem for exercise in earlier for n in (exercise.stem, exercise.id)}
         near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
-        only = "import only torch, the standard library and earlier exercises"
-        return f"import from `{stems[near[0]]}`" if near else only
+        if near:
+            return f"import from `{stems[near[0]]}`"
+        terms = terms_of(evidence.course.framework)
+        return terms.in_place_of(sought, evidence.source) or terms.imports
     if "torch.dtype" in message:
         return _MEANT["torch.dtype"]
     return "make the file run by itself first, with python or in an editor"

@@ -8,7 +8,7 @@ from grader.worker.torch_modules import TorchModules
 
 @cache
 def load(name: FrameworkName) -> TorchModules:
-    """Return a framework, imported, which takes seconds; raises ImportError where it is not there."""
+    """Return a framework, imported, which takes seconds; raises ImportError where there is none."""
     if name is FrameworkName.KERAS:
         from grader.worker.keras_layers import KerasLayers
 

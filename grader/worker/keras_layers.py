@@ -34,9 +34,15 @@ _MEANT = {  # the two usual parameters of a layer, as binding knows them
     "bias": "bias", "beta": "bias",
 }  # fmt: skip
 _NO_MATRIX: frozenset[Form] = frozenset()
-_LAID_OUT = {  # how layers of Keras' own hold a matrix, beside lists of them
-    "Dense": frozenset({Form.IN_OUT, Form.N_IN_O, Form.N_I_OUT, Form.IN_ROLES_O}),
-    "EinsumDense": frozenset(Form),  # its equation is its author's
+_LAID_OUT = {  # how Keras' own layers hold a matrix, and lists of them, by the axes of a kernel:
+    "io": frozenset({Form.IN_OUT, Form.N_IN_O, Form.N_I_OUT}),  # i: of the input, o: of the output
+    "oi": frozenset({Form.OUT_IN, Form.N_O_IN, Form.N_OUT_I}),
+    "ioo": frozenset({Form.IN_OUT, Form.IN_N_O, Form.IN_ROLES_O}),
+    "oio": frozenset({Form.IN_OUT, Form.N_IN_O, Form.ROLES_IN_O}),
+    "ooi": frozenset({Form.OUT_IN, Form.N_O_IN, Form.ROLES_O_IN}),
+    "iio": frozenset({Form.IN_OUT, Form.N_I_OUT}),
+    "ioi": frozenset({Form.OUT_IN, Form.N_OUT_I}),
+    "oii": frozenset({Form.OUT_IN, Form.OUT_N_I}),
 }
 _OF_ANY_LAYER = frozenset(vars(keras.layers.Layer())) | {"_layers", "_torch_params"}
 
@@ -125,6 +131,7 @@ class KerasLayers(TorchModules):
         return [
             Loose(f"{one.path}.{name}".lstrip("."), what, thing)
             for one in _layers(module)
+            if not isinstance(one.layer, keras.layers.TorchModuleWrapper)
             for name, value in _own(one.layer)
             for what, thing in _states(value)
             if id(thing) not in tracked and not isinstance(thing, keras.random.SeedGenerator)
@@ -203,9 +210,20 @@ def _items(found: _Found) -> Iterator[Item]:
             yield item
             continue
         said = f"{found.path}.{_MEANT[held]}".lstrip(".") if held in _MEANT else ""
-        forms = _LAID_OUT.get(type(layer).__name__, _NO_MATRIX)
-        matrix = held == "kernel" or type(layer).__name__ == "EinsumDense"
-        yield replace(item, said=said, forms=forms if matrix else _NO_MATRIX)
+        folds = held == "bias" and isinstance(layer, keras.layers.EinsumDense)
+        forms = _LAID_OUT.get(_axes(layer) if held == "kernel" or folds else "", _NO_MATRIX)
+        yield replace(item, said=said, forms=forms)
+
+
+def _axes(layer: nn.Module) -> str:
+    """Tell which axes of a layer's kernel are of its input and which of its output."""
+    if not isinstance(layer, keras.layers.EinsumDense):
+        return "io"  # of convolutions, too, behind axes of size one
+    given, _, made = layer.equation.partition("->")
+    before, _, kernel = given.partition(",")
+    return "".join(
+        "i" if axis in before else "o" for axis in kernel.strip() if axis in before + made
+    )
 
 
 def _own(layer: nn.Module) -> list[tuple[str, Any]]:

@@ -22,7 +22,7 @@ Inputs = Callable[[], list[Any]]  # makes the inputs of a case anew
 class TorchModules:
     """Modules of torch's, as they are."""
 
-    module = "nn.Module"  # what a target that is a class should make, as learners call it
+    module = "an nn.Module"  # what a target that is a class should make, as learners call it
 
     def set_dtype(self, dtype: torch.dtype) -> None:
         """Let new tensors and parameters have this dtype."""

@@ -20,6 +20,10 @@ from grader.records.results import ExerciseResult, Status
 from grader.worker.frameworks import FrameworkName
 
 COURSE = TESTS / "courses" / "keras"
+FILES = {path.name.split("_")[0]: path for path in sorted((COURSE / "solutions").glob("*.py"))}
+QUICK = ("exercise1", "exercise2")  # the keys of the others are built in the long tests
+EXERCISES = [pytest.param(e, marks=[] if e in QUICK else [pytest.mark.long]) for e in FILES]
+VARIANTS = sorted((COURSE / "tests" / "variants").glob("exercise*/*.py"))
 pytestmark = pytest.mark.xdist_group("keras")  # one process builds the keys, and imports Keras
 
 GradeKeras = Callable[[str, str], ExerciseResult]
@@ -37,14 +41,14 @@ def grade_keras(
     key_cache: Path,  # noqa: ARG001 - keys are built
 ) -> GradeKeras:
     """Return a function that grades a text as an exercise of the course."""
-    exercises = course.course.exercises
-    keys = replace(load_keys(course, [e.id for e in exercises], PUBLIC), pairs=lambda _: {})
-    engine = Engine(course, keys, Standins.of(course), warm)
 
     def graded(exercise_id: str, text: str) -> ExerciseResult:
+        keys = replace(load_keys(course, [exercise_id], PUBLIC), pairs=lambda _: {})
+        engine = Engine(course, keys, Standins.of(course), warm)
+        sources = {e: Source(path.name, problem="-") for e, path in FILES.items()}
+        file = FILES[exercise_id].name
+        sources[exercise_id] = Source(file, units=((file, text),))
         exercise = course.course.exercise(exercise_id)
-        sources = {e.id: Source(e.file, problem="-") for e in exercises}
-        sources[exercise_id] = Source(exercise.file, units=((exercise.file, text),))
         return engine.run(exercise, Submission(sources), quick=True).result
 
     return graded
@@ -52,11 +56,7 @@ def grade_keras(
 
 def solution(exercise: str) -> str:
     """Return the reference of an exercise."""
-    (path,) = (COURSE / "solutions").glob(f"{exercise}_*.py")
-    return path.read_text(encoding="utf-8")
-
-
-EXERCISES = [e.id for e in load_course(COURSE).course.exercises]
+    return FILES[exercise].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -65,12 +65,51 @@ def test_keras_reference_gets_every_point(exercise: str, grade_keras: GradeKeras
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_keras_stub_gets_no_point(
-    exercise: str, course: CourseFolder, grade_keras: GradeKeras
-) -> None:
-    text = (COURSE / "exercises" / course.course.exercise(exercise).file).read_text("utf-8")
+def test_keras_stub_gets_no_point(exercise: str, grade_keras: GradeKeras) -> None:
+    text = (COURSE / "exercises" / FILES[exercise].name).read_text(encoding="utf-8")
     result = grade_keras(exercise, text)
     assert (result.score, result.status) == (0, Status.FAILED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", VARIANTS, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_keras_variant_gets_every_point(path: Path, grade_keras: GradeKeras) -> None:
+    assert_full(grade_keras(path.parent.name, path.read_text(encoding="utf-8")))
+
+
+# ---- the layer of a notebook ---------------------------------------------------------------------
+
+MENDED = (  # what it is told, and what is changed then: from its first error to full marks
+    ("write `import keras` and `from keras import ops`, which need no TensorFlow", [
+        ("import tensorflow as tf", "import keras\nfrom keras import ops"),
+        ("tf.keras", "keras")]),
+    ("`ops.transpose(x, axes=[...])` for tf.transpose; `ops.matmul(a, b)` for tf.linalg.matmul; "
+     "`ops.softmax(x, axis=...)` for tf.math.softmax", [
+        ("tf.linalg", "ops"), ("tf.math", "ops"), ("tf.", "ops.")]),
+    ("ops.transpose calls it `axes`: write axes=[...] for perm=[...]", [("perm=[", "axes=[")]),
+    ("an argument is given with an equals sign, `perm=[...]`", [("perm[", "axes=[")]),
+    ("ops.matmul does not transpose: give it ops.swapaxes(x, -1, -2)", [
+        ("keys, transpose_b=True", "ops.swapaxes(keys, -1, -2)")]),
+    ("`head_units` is no argument of `SelfAttention`", [
+        ("(self, heads=8)", "(self, heads=8, *, head_units=None)"),
+        ("        self.__heads = heads\n",
+         "        self.__heads = heads\n        self.head_units = head_units\n"),
+        ("        k = input_shape[-1]\n",
+         "        k = input_shape[-1]\n        d = self.d = self.head_units or k\n"),
+        ("Dense(k * self.__heads", "Dense(d * self.__heads"),
+        ("b, t, k = ops.shape(inputs)", "b, t, _ = ops.shape(inputs)\n        k = self.d")]),
+)  # fmt: skip
+
+
+def test_layer_of_a_notebook_is_led_to_full_marks(grade_keras: GradeKeras) -> None:
+    text = (COURSE / "tests" / "notebook_layer.txt").read_text(encoding="utf-8")
+    for said, changes in MENDED:
+        failed = [c for c in grade_keras("exercise2", text).checks if c.status is Status.FAILED]
+        assert any(said in f"{check.message} {check.next_step}" for check in failed), said
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+    assert_full(grade_keras("exercise2", text))
 
 
 @pytest.mark.parametrize(
@@ -147,3 +186,9 @@ def test_course_without_keras_is_told_what_to_install(monkeypatch: pytest.Monkey
     assert FrameworkName.KERAS.missing == ""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert "pip install 'grader[keras]'" in FrameworkName.KERAS.missing
+
+
+@pytest.mark.long
+def test_keras_course_passes_its_audit(run_grade: RunGrade) -> None:
+    shown = run_grade("audit", "--course", COURSE)
+    assert (shown.status, "✓ every test of the tests passes" in shown.out) == (0, True), shown.out

@@ -167,6 +167,7 @@ ALLOWED = {
     "cli/students.py": ("multi_head", "transformer"),  # the examples of help are of the main course
     "compare/kinds.py": ("GELU", "Softmax", "LayerNorm"),  # of torch's names
     "compare/shapes.py": ("LayerNorm",),
+    "compare/terms.py": ("softmax", "gelu"),  # of TensorFlow's names, and of Keras'
     "course/models.py": ("exercise1_attention.py", "torch.nn.LayerNorm"),  # examples
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
     "properties/rows_sum_to_one.py": ("check the axis of the softmax",),
