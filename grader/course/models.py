@@ -294,9 +294,7 @@ class Course(Record):
 
     format_version: Literal[1] = Field(description="1")
     title: str = Field(description="a few words that a student reads")
-    framework: FrameworkName = Field(
-        default=FrameworkName.TORCH, description="in whose terms it is written: torch or keras"
-    )
+    framework: FrameworkName = Field(default=FrameworkName.TORCH, description="torch or keras")
     tolerances: Tolerances = Field(description="how far numbers may be apart")
     limits: Limits = Field(description="what one submission may use")
     draws: int = Field(default=2, ge=1, description="drawn main cases a target")
@@ -359,10 +357,7 @@ class Course(Record):
         return [one for one in self.exercises if own is None or one.id in own]
 
     def subtotals(self, scores: Mapping[str, tuple[float, float]]) -> tuple[Subtotal, ...]:
-        """Return the points of each part that exercises are of; () where that is one part.
-
-        `scores` holds points and points possible by exercise.
-        """
+        """Return points of each part, of `scores` (points, possible) by exercise; () for one."""
         found = []
         for part in self.parts:
             own = [scores[exercise] for exercise in part.exercises if exercise in scores]
