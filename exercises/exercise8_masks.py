@@ -108,6 +108,8 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.3.
 #
+# Guess what your code will do, and let it answer: `grade try exercise8`.
+#
 # Check your work with `grade check exercise8`.
 
 # %%

@@ -132,6 +132,8 @@
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.4.
 # - Bengio et al. 2003, *A Neural Probabilistic Language Model*, where it began.
 #
+# Guess what your code will do, and let it answer: `grade try exercise10`.
+#
 # Check your work with `grade check exercise10`.
 
 # %%

@@ -98,6 +98,8 @@
 # - Hendrycks & Gimpel 2016, *Gaussian Error Linear Units*.
 # - Srivastava et al. 2014, *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*.
 #
+# Guess what your code will do, and let it answer: `grade try exercise4`.
+#
 # Check your work with `grade check exercise4`.
 
 # %%

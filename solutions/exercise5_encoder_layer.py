@@ -112,6 +112,8 @@
 # - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.
 # - He et al. 2016, *Deep Residual Learning for Image Recognition*, for the skip connection.
 #
+# Guess what your code will do, and let it answer: `grade try exercise5`.
+#
 # Check your work with `grade check exercise5`.
 
 # %%

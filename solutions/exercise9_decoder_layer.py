@@ -131,6 +131,8 @@
 # - Ba et al. 2016, *Layer Normalization*.
 # - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for pre-norm.
 #
+# Guess what your code will do, and let it answer: `grade try exercise9`.
+#
 # Check your work with `grade check exercise9`.
 
 # %%

@@ -23,6 +23,7 @@ from grader.worker.protocol import Action, Earlier, TargetKind
 _FUNCTION = "lines_of_the_question"
 _WHEN = "when"  # the name of what says whether the answer came out
 _MOST = 400  # numbers that are drawn of one array
+_SECONDS = 20.0  # that the lines may take: nobody is graded by them
 _SAID = 200  # characters of an exception's text that are shown
 _UNWRITTEN = "NotImplementedError"
 
@@ -104,7 +105,9 @@ def try_question(bench: Bench, question: Question) -> Outcome:
     lines = type(job)(
         job.stem, [*job.units, unit], job.notebook, job.earlier, job.own_earlier, job.forbids
     )
-    limits = bench.folder.course.limits_of(exercise)
+    course = bench.folder.course
+    more = {"case_seconds": _SECONDS, "target_seconds": _SECONDS}
+    limits = course.limits_of(exercise).model_copy(update=more)
     collected = collect(bench.warm, lines, [call], b"", limits)
     return _outcome_of(exercise, source, question, collected, collected.answers[call.id])
 

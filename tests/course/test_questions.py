@@ -68,7 +68,17 @@ def test_exercise_without_a_file_has_no_questions(folder: CourseFolder, tmp_path
 
 def test_question_files_are_those_of_listed_exercises(folder: CourseFolder) -> None:
     present = {path.stem for path in (folder.root / "questions").iterdir()}
-    assert present <= set(EXERCISES)
+    assert present == set(EXERCISES)
+
+
+@pytest.mark.parametrize("exercise_id", EXERCISES)
+def test_each_lesson_has_two_or_three_questions_and_says_so(
+    folder: CourseFolder, exercise_id: str
+) -> None:
+    exercise = folder.course.exercise(exercise_id)
+    lesson = (folder.exercises / exercise.file).read_text(encoding="utf-8")
+    assert 2 <= len(read_questions(folder, exercise)) <= 3
+    assert f"`grade try {exercise_id}`" in lesson
 
 
 def test_reference_page_shows_a_question_as_it_stands(folder: CourseFolder) -> None:

@@ -1,7 +1,6 @@
 """Questions run on code: what they say comes out does, and what is missing is told kindly."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,13 +141,10 @@ def test_wrong_code_does_not_show_what_is_said(run: Try) -> None:
     ids=["loading", "raises", "hangs", "no drawing", "stub", "inner stub", "absent"],
 )  # fmt: skip
 def test_trouble_is_told_in_a_sentence(
-    folder: CourseFolder, warm: WarmProcess, text: str, said: str
+    run: Try, monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
-    limits = folder.course.limits.model_copy(update={"case_seconds": 1})
-    quick = replace(folder, course=folder.course.model_copy(update={"limits": limits}))
-    exercise = quick.course.exercise("exercise1")
-    bench = Bench(quick, exercise, submission({"exercise1": text}), warm)
-    outcome = try_question(bench, first_question("exercise1"))
+    monkeypatch.setattr("grader.grading.tried._SECONDS", 1.0)
+    outcome = run("exercise1", first_question("exercise1"), exercise1=text)
     assert said in outcome.trouble
     assert outcome.remedy
     assert not outcome.held
