@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -102,9 +102,7 @@ def try_question(bench: Bench, question: Question) -> Outcome:
     call = Call(
         label, _FUNCTION, TargetKind.FUNCTION, Action.FORWARD, [], {}, [], names, as_dict=True
     )
-    lines = type(job)(
-        job.stem, [*job.units, unit], job.notebook, job.earlier, job.own_earlier, job.forbids
-    )
+    lines = replace(job, units=[*job.units, unit])
     course = bench.folder.course
     more = {"case_seconds": _SECONDS, "target_seconds": _SECONDS}
     limits = course.limits_of(exercise).model_copy(update=more)

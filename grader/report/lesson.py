@@ -36,7 +36,8 @@ class _Lesson(mistune.HTMLRenderer):
     def block_code(self, code: str, info: str | None = None) -> str:
         drawing = draw(code)
         if info or not drawing.lines:
-            return super().block_code(code, info)
+            # what may be wider than the page can be reached, and scrolled, by keys
+            return super().block_code(code, info).replace("<pre>", '<pre tabindex="0">', 1)
         label = f"drawing: {html.unescape(self.section)}"
         return render("drawing.html.j2", picture=drawing, label=label)
 
@@ -47,11 +48,20 @@ class _Lesson(mistune.HTMLRenderer):
         bold, further, told = trap.groups(default="")
         return f"<li><details><summary>{bold}{further}</summary>{told}</details></li>\n"
 
+    def table(self, text: str) -> str:
+        """Return a table that scrolls by itself where it is wide."""
+        return f'<div class="wide" tabindex="0"><table>\n{text}</table></div>\n'
+
+    def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
+        """Return a cell; one that heads a column has words."""
+        del align  # lessons have none
+        return f'<th scope="col">{text}</th>\n' if head and text else f"<td>{text}</td>\n"
+
     def inline_math(self, text: str) -> str:
         return _mathml(text, "inline")
 
     def block_math(self, text: str) -> str:
-        return f'<div class="formula">{_mathml(text, "block")}</div>\n'
+        return f'<div class="formula" tabindex="0">{_mathml(text, "block")}</div>\n'
 
 
 def render_lesson(title: str, stub: str, questions: Sequence[Tried] = ()) -> str:

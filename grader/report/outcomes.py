@@ -27,6 +27,7 @@ class Shape:
     height: float
     fill: str  # a colour, "" for that of bars
     title: str  # what it says, in words
+    below: bool = False  # a bar of less than zero
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _bars(caption: str, array: Array, columns: Sequence[str], top: float) -> Fig
         middle = _ROW * (place + 0.5)
         long = _BAR * abs(value) / top if np.isfinite(value) else 0.0
         said = f"{name}: {shown(value)}"
-        shapes.append(Shape(left, middle - _THICK / 2, max(long, 1), _THICK, "", said))
+        shapes.append(Shape(left, middle - _THICK / 2, max(long, 1), _THICK, "", said, value < 0))
         words.append(Word(left - 6, middle, name, "end"))
         words.append(Word(left + long + 6, middle, shown(value), "start"))
     told = ", ".join(shape.title for shape in shapes)

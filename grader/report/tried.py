@@ -106,15 +106,17 @@ def _bars(values: Array, names: Sequence[str], top: float, width: int) -> list[s
     most = max(8, min(_BAR, width - wide - digits - 8))
     return [
         f"    {padded(label, wide)}  {padded(number, digits, right=True)}  "
-        f"{_bar(abs(value) / top * most)}".rstrip()
+        f"{_bar(value / top * most)}".rstrip()
         for label, number, value in zip(labels, numbers, values.tolist(), strict=True)
     ]
 
 
 def _bar(length: float) -> str:
-    """Return a bar of so many columns, to an eighth."""
+    """Return a bar of so many columns, to an eighth; a grey one for less than none."""
     if not math.isfinite(length):
         return ""
+    if length < 0:
+        return _SHADES[2] * round(-length)
     whole, part = divmod(round(length * 8), 8)
     return f"{_EIGHTHS[8] * whole}{_EIGHTHS[part].strip()}"
 

@@ -66,7 +66,21 @@ def test_page_shows_both_sides_and_does_nothing(copied: AlikeClass) -> None:
     page = render_likeness_page(copied)
     tree = html5lib.parse(page, namespaceHTMLElements=False)
     assert {e.tag for e in tree.iter() if isinstance(e.tag, str)} <= {
-        *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "strong", "a"),
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "main",
+            "h1",
+            "h2",
+            "h3",
+            "p",
+            "strong",
+            "a",
+        ),
         *("table", "tbody", "tr", "td", "th", "div", "section"),
     }
     assert not [name for e in tree.iter() for name in e.attrib if name.startswith("on")]

@@ -12,7 +12,7 @@ TEXT, SHAPES = 4.5, 3.0  # level AA: sections 1.4.3 and 1.4.11
 PAIRS = [
     *((colour, "paper", TEXT) for colour in ("ink", "soft", "right", "wrong", "idle", "ours")),
     *(("ink", ground, TEXT) for ground in ("said", "box", "good", "bad")),
-    ("bar", "paper", TEXT),  # links of a lesson
+    ("bar", "paper", TEXT),  # links of a lesson, and bars
     ("soft", "box", TEXT),
     ("right", "good", SHAPES),  # frames of boxes
     ("wrong", "bad", SHAPES),
@@ -44,6 +44,22 @@ def _contrast(one: str, other: str) -> float:
 def test_colours_have_contrast(theme: str, colour: str, ground: str, least: float) -> None:
     palette = _palette(theme)
     assert _contrast(palette[colour], palette[ground]) >= least
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("colour", "ground"),
+    [("quiet", "paper"), ("quiet", "alike"), ("ink", "alike"), ("link", "paper")],
+)
+def test_colours_of_alike_code_have_contrast(theme: str, colour: str, ground: str) -> None:
+    text = (TEMPLATES / "likeness.html.j2").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", line))
+        for line in re.findall(r":root \{.*?\}", text)
+    )
+    palette = {"light": light, "dark": dark}[theme]
+    six = {name: value * 2 if len(value) == 3 else value for name, value in palette.items()}
+    assert _contrast(six[colour], six[ground]) >= TEXT
 
 
 def test_black_on_white_is_the_most() -> None:

@@ -80,7 +80,7 @@ class AttentionHead(torch.nn.Module):
         return {{TEXT: x}}[TEXT + "3"]
 """
 TAGS = re.compile(
-    "html|head|meta|title|style|body|div|h[123]|p|pre|span|section|ul|li|code|br|svg|rect|b|i"
+    "html|head|meta|title|style|body|main|div|h[123]|p|pre|span|section|ul|li|code|br|svg|rect|b|i"
 )
 MARKS = {"notebook": "exercise1", "score": 0.0, "max_score": 1.0, "late_penalty": 0.0}
 _COLOUR = re.compile(r"\x1b\[\d*(;\d+)*m")

@@ -57,7 +57,9 @@ def test_markup_in_a_lesson_is_text(text: str) -> None:
 
 def test_code_stands_between_the_texts() -> None:
     shown = render_lesson("x", f"{HEAD}# before\n\n# %%\na < b\n\n{HEAD}# after\n")
-    assert re.search(r"<p>before</p>\s*<pre><code[^>]*>a &lt; b\s*</code></pre>\s*<p>after", shown)
+    assert re.search(
+        r"<p>before</p>\s*<pre[^>]*><code[^>]*>a &lt; b\s*</code></pre>\s*<p>after", shown
+    )
 
 
 def test_numbers_without_a_line_stay_text() -> None:

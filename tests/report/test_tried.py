@@ -43,6 +43,12 @@ def test_bars_of_all_that_is_shown_have_one_scale() -> None:
     assert bars(render_outcome(tried())) == [0, 10, 40, 0, 5, 20]
 
 
+def test_bar_of_less_than_zero_is_grey() -> None:
+    one = tried(values=[-2.0, 1.0, 0.0])
+    assert "-2  ▒▒▒▒" in render_outcome(one)
+    assert render_questions([one]).count('class="bar below"') == 2
+
+
 @pytest.mark.parametrize("draw", ["bars", "map", "table"])
 @pytest.mark.parametrize("width", [40, 80])
 def test_drawing_fits_the_terminal(draw: str, width: int) -> None:

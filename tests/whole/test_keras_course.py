@@ -10,9 +10,11 @@ import pytest
 from support import TESTS, RunGrade, assert_full, edited, find_check
 
 from grader.course.load import CourseFolder, load_course
+from grader.course.questions import Question
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
 from grader.grading.exercise import Standins
+from grader.grading.tried import Bench, try_question
 from grader.handin.read import Source, Submission
 from grader.key.cache import load_keys
 from grader.records.calls import PUBLIC
@@ -192,3 +194,27 @@ def test_course_without_keras_is_told_what_to_install(monkeypatch: pytest.Monkey
 def test_keras_course_passes_its_audit(run_grade: RunGrade) -> None:
     shown = run_grade("audit", "--course", COURSE)
     assert (shown.status, "✓ every test of the tests passes" in shown.out) == (0, True), shown.out
+
+
+def test_question_is_tried_on_keras_code(course: CourseFolder, warm: WarmProcess) -> None:
+    """Its lines are of torch, on which Keras runs here."""
+    exercise = course.course.exercise("exercise1")
+    question = Question(
+        title="Equal keys",
+        asks="What comes out?",
+        choices=["the mean", "zeros"],
+        answer=1,
+        needs=["scaled_dot_product_attention"],
+        lines="key, value = torch.ones(1, 3, 4), torch.randn(1, 3, 2)\n"
+        "output = scaled_dot_product_attention(torch.randn(1, 1, 4), key, value)",
+        shows={"the output": "output[0]"},
+        draw="table",
+        when="torch.allclose(output[0, 0], value[0].mean(0))",
+        because="All weights are equal.",
+    )
+    text = FILES["exercise1"].read_text(encoding="utf-8")
+    source = Source(exercise.file, units=((exercise.file, text),))
+    outcome = try_question(
+        Bench(course, exercise, Submission({"exercise1": source}), warm), question
+    )
+    assert (outcome.trouble, outcome.held) == ("", True)
