@@ -31,16 +31,11 @@ class Claim:
     @property
     def sentence(self) -> str:
         """It in one sentence, with one more for each of the others."""
-        ways: dict[frozenset[str], str] = {}
-        for group in self.groups:  # two bugs may come in either order
-            said = [bug.when for bug in group]
-            ways.setdefault(frozenset(said), ", and ".join(said))
-        what = "; or ".join(ways.values())
+        what = ways_of(self.groups)
         also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
         if not self.by_values:
             return f"Your code behaves like code in which {what}.{also}"
-        size = 10.0 ** ceil(log10(max(self.distance, _SHOWN)))
-        return f"{self._start}, to {size:.0e}, what comes out when {what}.{also}"
+        return f"{self._start}, to {nearness(self.distance)}, what comes out when {what}.{also}"
 
     @property
     def _start(self) -> str:
@@ -53,6 +48,20 @@ class Claim:
             if self.everywhere
             else f"But for the deviations, {start}"
         )
+
+
+def ways_of(groups: Sequence[Sequence[KnownBug]]) -> str:
+    """Return what is done under some bugs; those of a group act at once, in whatever order."""
+    ways: dict[frozenset[str], str] = {}
+    for group in groups:
+        said = [bug.when for bug in group]
+        ways.setdefault(frozenset(said), ", and ".join(said))
+    return "; or ".join(ways.values())
+
+
+def nearness(distance: float) -> str:
+    """Return a distance as the power of ten above it, such as `1e-12`."""
+    return f"{10.0 ** ceil(log10(max(distance, _SHOWN))):.0e}"
 
 
 def first_wrong_call(evidence: Evidence) -> Call | None:

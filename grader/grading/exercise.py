@@ -10,6 +10,7 @@ from grader.checks.deviations import Deviation, find_deviations, look_aside, opt
 from grader.checks.judge import check_target, list_checks, name_causes, point_to_hint
 from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
+from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.retry import same_outputs
@@ -260,7 +261,7 @@ def _diagnose(
     if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
         beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
         return _Known(replace(known, deviations=tuple(d.sentence for d in beside)), beside)
-    seen = found or _locate(evidence, results, rounds, aside)
+    seen = found or _locate(evidence, results, rounds, pairs, aside)
     said = replace(seen or Diagnosis(evidence.target.name, (), "", "", ""), deviations=told)
     return _Known(said if seen or told else None, deviations, by_step=found is None)
 
@@ -271,13 +272,19 @@ def _is_told(result: CheckResult, aside: Aside) -> bool:
 
 
 def _locate(
-    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds, aside: Aside
+    evidence: Evidence,
+    results: Sequence[CheckResult],
+    rounds: Rounds,
+    pairs: Callable[[], Mapping[str, Suspects]],
+    aside: Aside,
 ) -> Diagnosis | None:
-    """For what no known bug explains whole: name one by its step or by what is registered."""
+    """For what no known bug explains whole: name one by a step, a structure or some cases."""
     located = _first_wrong(evidence, results, rounds)
     if located and located.bugs:
         return located
-    return known_structure(evidence, aside) or _drawn(evidence, rounds) or located
+    by_structure = known_structure(evidence, aside)
+    by_cases = by_structure or known_partly(evidence, pairs, aside, located)
+    return by_cases or _drawn(evidence, rounds) or located
 
 
 def _drawn(evidence: Evidence, rounds: Rounds) -> Diagnosis | None:

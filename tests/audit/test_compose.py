@@ -1,6 +1,7 @@
 """What compositions are made of is what it says, and a verdict finds what is not so."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -204,6 +205,18 @@ def test_another_name_for_what_was_planted_is_none(reported: Callable[..., Any])
     oracle, made, report = reported("exercise3", "bugs fold_heads/fold-without-transpose")
     equal = _with(report, bugs=("transpose-discarded",))
     assert "a name that is not so" not in _kinds(oracle, made, equal)
+
+
+def test_one_of_three_is_named_by_the_cases_that_it_alone_explains(stand: OpenStand) -> None:
+    bench = stand("exercise11")
+    names = ("context-overflows", "first-position", "one-too-few")
+    plants = [_plant(bench.material, "bugs", f"generate/{name}") for name in names]
+    made = _plain(bench.material, *plants)
+    found = next(d for d in bench.report(bench.material.text(made)).result.diagnoses)
+    assert set(found.bugs) <= set(names)
+    assert found.bugs
+    assert re.search(r"In \d+ of the \d+ cases that are wrong your output equals", found.evidence)
+    assert bench.judge(made).verdict.faults == ()
 
 
 def test_points_lost_for_nothing_are_a_fault(reported: Callable[..., Any]) -> None:

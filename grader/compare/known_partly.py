@@ -1,0 +1,127 @@
+"""Names the mistake of some cases, where others show that there is more than one.
+
+A mistake may act only with an option, or where an input is long. Cases that it leaves alone show
+the others by themselves.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.compare.diagnosis import LISTED, STRICT, Aside, Names, count_behaviours
+from grader.compare.evidence import Evidence
+from grader.compare.signature import sign, value_rows
+from grader.compare.wording import nearness, ways_of
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Array, Call
+from grader.records.results import Diagnosis
+from grader.records.signatures import Signature, Suspects
+from grader.worker.names import Group, of_group
+from grader.worker.protocol import Action
+
+_NUMBERS = 24  # that are equal at least, in two cases or more: fewer may be so by chance
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What explains most of the wrong cases, and how many."""
+
+    names: Names
+    count: int
+    distance: float
+
+
+def known_partly(
+    evidence: Evidence,
+    pairs: Callable[[], Mapping[str, Suspects]],
+    aside: Aside,
+    located: Diagnosis | None,
+) -> Diagnosis | None:
+    """Return a diagnosis that names what alone explains some cases, and breaks no right one.
+
+    It goes on from what is `located`. `pairs` gives two bugs at once.
+    """
+    name = evidence.target.name
+    look = _Look(evidence, aside)
+    own = evidence.key.suspects.get(name)
+    if own is None or look.wrong.sum() <= 1:
+        return None
+    alone = look.best(own.of_values(look.rows))
+    both = pairs().get(name)
+    found = alone
+    if both is not None:
+        places = {row: place for place, row in enumerate(value_rows(evidence.calls))}
+        kept = both.part([places[row] for row in look.rows], None, [])
+        more = look.best(kept)
+        found = more if more and (not alone or more[0].count > alone[0].count) else alone
+    if not found or count_behaviours([own], (fit.names for fit in found)) > LISTED:
+        return None
+    return _worded(evidence, found, int((~look.right).sum()), located)
+
+
+class _Look:
+    """The outputs of some calls, beside those of known bugs."""
+
+    def __init__(self, evidence: Evidence, aside: Aside) -> None:
+        calls = evidence.calls
+        self.evidence = evidence
+        self.rows = [
+            row
+            for row in value_rows(calls)
+            if calls[row].action is Action.FORWARD and calls[row].id not in aside.calls
+        ]
+        self.calls = [calls[row] for row in self.rows]
+        inputs = evidence.key.plan.tensors
+        self.seen = self._values(sign(calls, evidence.answers, inputs, []))
+        right = Suspects.gather([((), self._values(sign(calls, evidence.key.answers, inputs, [])))])
+        self.right: Array = np.asarray(right.equal_calls(self.seen, STRICT)[0][0])
+        self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
+
+    def best(self, suspects: Suspects) -> list[_Fit]:
+        """The suspects that explain most of the wrong cases, and break no right one."""
+        same, apart = suspects.equal_calls(self.seen, STRICT)
+        possible = np.asarray((same | ~self.right).all(axis=1))
+        explained = same & self.wrong & possible[:, np.newaxis]
+        numbers = explained @ np.array([self._numbers(call) for call in self.calls])
+        count = explained.sum(axis=1)
+        fits = (count > 1) & (numbers >= _NUMBERS)
+        if not fits.any():
+            return []
+        most = count[fits].max()
+        found: dict[Names, _Fit] = {}
+        for row in np.flatnonzero(fits & (count == most)):
+            far = float(apart[row][explained[row]].max())
+            names = suspects.names[row]
+            found.setdefault(names, _Fit(names, int(most), far))
+        return list(found.values())
+
+    def _values(self, whole: Signature) -> Signature:
+        return whole.of_values(self.rows)
+
+    def _numbers(self, call: Call) -> int:
+        """How many numbers came out of a call."""
+        answer = self.evidence.answers[call.id]
+        outputs = of_group(answer.tensors, Group.OUTPUT).values()
+        return sum(o.size for o in outputs) if answer.status is AnswerStatus.OK else 0
+
+
+def _worded(
+    evidence: Evidence, found: list[_Fit], wrong: int, located: Diagnosis | None
+) -> Diagnosis:
+    book = evidence.key.book
+    groups = [[book.by_key(key) for key in fit.names] for fit in found]
+    bugs = [bug for group in groups for bug in group]
+    begun = located.evidence if located else "No known mistake explains all."
+    far = nearness(max(fit.distance for fit in found))
+    said = (
+        f"In {found[0].count} of the {wrong} cases that are wrong your output equals, to {far}, "
+        f"what comes out when {ways_of(groups)}. In the others there is more."
+    )
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
+        step=located.step if located else "",
+        hint=book.named(bugs[0].id, evidence.target.name).hints[0],
+        evidence=f"{begun} {said}",
+    )
