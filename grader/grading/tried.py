@@ -113,7 +113,7 @@ def try_question(bench: Bench, question: Question) -> Outcome:
 def _outcome_of(
     exercise: Exercise, source: Source, question: Question, found: Collected, answer: Answer
 ) -> Outcome:
-    check = f"grade check {exercise.id} says more"
+    check = f"`grade check {exercise.id}` says more"
     if answer.status is AnswerStatus.OK:
         return _drawn(question, answer) or Outcome(
             trouble="your code gives something that cannot be drawn", remedy=check
@@ -144,7 +144,7 @@ def _raised(exercise: Exercise, source: Source, question: Question, error: Stude
     where = f" ({own[-1].label}, line {own[-1].line})" if own else ""
     return Outcome(
         trouble=f"your code raised {_told(error)}{where}",
-        remedy=f"grade check {exercise.id} says more",
+        remedy=f"`grade check {exercise.id}` says more",
     )
 
 
