@@ -20,7 +20,9 @@ from grader.records.signatures import Signature, Suspects
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
-_NUMBERS = 24  # that are equal at least, in two cases or more: fewer may be so by chance
+_NUMBERS = 24  # that are equal at least: fewer may be so by chance
+_CASES = 2  # in which they are, at least
+_WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class _Look:
         right = Suspects.gather([((), self._values(sign(calls, evidence.key.answers, inputs, [])))])
         self.right: Array = np.asarray(right.equal_calls(self.seen, STRICT)[0][0])
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
+        self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
 
     def best(self, suspects: Suspects) -> list[_Fit]:
         """The suspects that explain most of the wrong cases, and break no right one."""
@@ -85,7 +88,7 @@ class _Look:
         explained = same & self.wrong & possible[:, np.newaxis]
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
-        fits = (count > 1) & (numbers >= _NUMBERS)
+        fits = (count >= self.least) & (numbers >= _NUMBERS)
         if not fits.any():
             return []
         most = count[fits].max()
@@ -101,9 +104,15 @@ class _Look:
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call."""
+        return sum(output.size for output in self._outputs(call))
+
+    def _has_floats(self, call: Call) -> bool:
+        return any(output.dtype.kind == "f" for output in self._outputs(call))
+
+    def _outputs(self, call: Call) -> list[Array]:
         answer = self.evidence.answers[call.id]
-        outputs = of_group(answer.tensors, Group.OUTPUT).values()
-        return sum(o.size for o in outputs) if answer.status is AnswerStatus.OK else 0
+        ended = answer.status is AnswerStatus.OK
+        return list(of_group(answer.tensors, Group.OUTPUT).values()) if ended else []
 
 
 def _worded(
