@@ -18,9 +18,9 @@ def trainings_ahead(request: BatchRequest) -> str:
     limit = course.limits.source_kib * 1024
     handed_in = [
         exercise
-        for entry in entries
+        for files in (gather(entry.parts, limit).files for entry in entries)
         for exercise in training
-        if pick(gather(entry.parts, limit).files, exercise, request.names.get(exercise.id, ""))
+        if pick(files, exercise, request.names.get(exercise.id, ""))
     ]
     if not handed_in:
         return ""

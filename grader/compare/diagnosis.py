@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import branches, sign, value_rows
+from grader.compare.signature import branches, of_calls, sign, value_rows
 from grader.compare.wording import Claim, first_wrong_call
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
@@ -183,8 +183,7 @@ class _Look:
         pairs = self.pairs().get(self.evidence.target.name)
         if pairs is None:
             return {}
-        places = {row: place for place, row in enumerate(value_rows(self.calls))}
-        kept = pairs.part([places[row] for row in self.rows], None, [])
+        kept = of_calls(pairs, self.calls, self.rows)
         numbers = [
             self.calls[r].action is Action.FORWARD and self._gave_numbers(r) for r in self.rows
         ]

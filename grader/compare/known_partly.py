@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED, STRICT, Aside, Names, count_behaviours
 from grader.compare.evidence import Evidence
-from grader.compare.signature import sign, value_rows
+from grader.compare.signature import of_calls, sign, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
@@ -53,9 +53,7 @@ def known_partly(
     both = pairs().get(name)
     found = alone
     if both is not None:
-        places = {row: place for place, row in enumerate(value_rows(evidence.calls))}
-        kept = both.part([places[row] for row in look.rows], None, [])
-        more = look.best(kept)
+        more = look.best(of_calls(both, evidence.calls, look.rows))
         found = more if more and (not alone or more[0].count > alone[0].count) else alone
     if not found or count_behaviours([own], (fit.names for fit in found)) > LISTED:
         return None

@@ -16,7 +16,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, Plan
 from grader.records.ids import BIASES, CallId, is_main
 from grader.records.results import CheckResult, Status
-from grader.records.signatures import Code, Signature
+from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, compared, of_group, tensor_name
 from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
 
@@ -187,6 +187,12 @@ def value_rows(calls: Sequence[Call]) -> list[int]:
     forward = [i for i in forward if not calls[i].free] or forward
     gradient = [i for i, c in enumerate(calls) if c.action is Action.GRADIENT]
     return forward + gradient[:1]
+
+
+def of_calls(pairs: Suspects, calls: Sequence[Call], rows: Sequence[int]) -> Suspects:
+    """Return what pairs of bugs, which have values alone, come to in some calls of a target."""
+    places = {row: place for place, row in enumerate(value_rows(calls))}
+    return pairs.part([places[row] for row in rows], None, [])
 
 
 def branches(calls: Sequence[Call]) -> list[Array]:
