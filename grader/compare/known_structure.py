@@ -3,6 +3,7 @@
 from grader.compare.diagnosis import LISTED, Aside, count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.results import Diagnosis
 from grader.records.signatures import Code, Suspects
 
@@ -33,11 +34,7 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
 def _alike(evidence: Evidence, suspects: Suspects) -> list[tuple[str, ...]]:
     """The bugs with which as many numbers are registered; none where that many are due."""
     calls, inputs = evidence.calls, evidence.key.plan.tensors
-    kept = [
-        row
-        for row, call in enumerate(calls)
-        if evidence.answers[call.id].info.registered is not None
-    ]
+    kept = [row for row, call in enumerate(calls) if _came_about(evidence.answers[call.id])]
     seen, right = (
         sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
         for answers in (evidence.answers, evidence.key.answers)
@@ -46,3 +43,9 @@ def _alike(evidence: Evidence, suspects: Suspects) -> list[tuple[str, ...]]:
         return []
     equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
     return list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))
+
+
+def _came_about(answer: Answer) -> bool:
+    """Whether a call shows what is registered, or that what is does not fit."""
+    shows = answer.status in (AnswerStatus.OK, AnswerStatus.UNBOUND)
+    return shows or answer.info.registered is not None

@@ -56,6 +56,16 @@ def test_diagnosis_names_a_bug_in_one_branch(grade_text: Callable[..., Any]) -> 
     assert result.diagnoses[0].evidence.startswith(start)
 
 
+def test_a_bug_of_structure_is_told_from_another_that_registers_as_many_numbers(
+    grade_text: Callable[..., Any],
+) -> None:
+    depth = ("for _ in range(depth):", "for _ in range(1):")
+    values = ("log_probabilities = torch.log_softmax(", "log_probabilities = torch.softmax(")
+    earlier = {f"exercise{i}": solution(f"exercise{i}") for i in range(1, 7)}
+    result = grade_text(_changed("exercise7_classifier.py", depth, values) | earlier)
+    assert _named(result)["build_classifier"] == ("depth-ignored",)
+
+
 def test_right_values_are_never_put_down_to_two_bugs(
     folder: CourseFolder, keys: Keys, warm: WarmProcess
 ) -> None:
