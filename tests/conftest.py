@@ -142,8 +142,14 @@ def shipped_findings(shipped_engine: Engine) -> Findings:
 
 
 @pytest.fixture(scope="session")
-def run_grade(keys: Keys) -> RunGrade:  # noqa: ARG001 - the keys are there before the first run
+def run_grade(keys: Keys, run_program: RunGrade) -> RunGrade:  # noqa: ARG001 - keys are there first
     """Return a function that runs the console script in a process of its own."""
+    return run_program
+
+
+@pytest.fixture(scope="session")
+def run_program(key_cache: Path) -> RunGrade:  # noqa: ARG001 - keys may be built
+    """Return the same, where keys of the course are not needed."""
     script = Path(sys.executable).with_name("grade")
 
     def run(*arguments: object, cwd: Path = ROOT, **variables: str) -> Shown:

@@ -11,7 +11,7 @@
 import importlib.metadata
 import importlib.resources
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grader.bundle.release import make_bundle
 from grader.course.load import CourseFolder
+from grader.course.written import libraries_of
 from grader.errors import CourseError
 from grader.files import zipped
 from grader.key.secret import hidden_secret
@@ -68,7 +69,7 @@ def make_autograder(
     files |= {f"course/{name}": data for name, data in course.items()}
     files |= {f"lib/grader/{name}": data for name, data in _own_code().items()}
     index = [f"--index-url {torch_index}"] if torch_index else []
-    pinned = _requirements()
+    pinned = _requirements(libraries_of(folder.course))
     files["torch-requirements.txt"] = _lines([*index, pinned.pop(_TORCH)])
     files["requirements.txt"] = _lines([*pinned.values()])
     files[_SETTINGS] = settings.model_dump_json(indent=1).encode()
@@ -95,11 +96,11 @@ def _own_code() -> dict[str, bytes]:
     }
 
 
-def _requirements() -> dict[str, str]:
-    """Return the libraries that grader needs, each in the version that it has here."""
+def _requirements(more: Sequence[str]) -> dict[str, str]:
+    """Return the libraries that grader and a course need, each in the version that it has here."""
     told = importlib.metadata.requires("grader") or []
     found = [re.match(r"[\w.-]+", line) for line in told if "extra ==" not in line]
-    names = [match[0] for match in found if match]
+    names = [*(match[0] for match in found if match), *more]
     versions = {name: importlib.metadata.version(name).partition("+")[0] for name in names}
     return {name: f"{name}=={version}" for name, version in versions.items()}
 

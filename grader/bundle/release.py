@@ -27,6 +27,7 @@ from grader.course.shipped import (
     seal,
     stub_name,
 )
+from grader.course.written import frameworks_of
 from grader.errors import CourseError, UsageError, writing
 from grader.files import write_files, zipped
 from grader.key.cache import Keys, load_keys
@@ -51,7 +52,7 @@ _README = """\
 replace each `raise NotImplementedError` by your code, and check your work as often as you like.
 
 {commands}
-
+{alone}
 If you would rather work in notebooks, begin with `grade start my-folder --notebooks`, or move those
 of an unpacked bundle's `notebooks/` to `exercises/`. The folder `key/` is for the grader: leave it
 as it is. If a file in it is missing, `grade start . --renew` in this folder restores it, and does
@@ -123,19 +124,33 @@ def _until(course: Course, part: str) -> list[Exercise]:
     return [*course.earlier(last), last]
 
 
-def _readme(title: str, exercises: Sequence[Exercise]) -> str:
+def _readme(course: Course, exercises: Sequence[Exercise]) -> str:
     lines = [f"- `{command.format(exercises[0].id)}`: {what}" for command, what in _COMMANDS]
     return _README.format(
-        title=title,
+        title=course.title,
+        alone=_alone(course, exercises),
         count=len(exercises),
         points=sum(exercise.points for exercise in exercises),
         commands="\n".join(lines),
     )
 
 
+def _alone(course: Course, exercises: Sequence[Exercise]) -> str:
+    """Return what to set before files are run without grader, "" where that is nothing."""
+    frameworks = frameworks_of(course, [exercise.id for exercise in exercises])
+    set_up = [f"{k}={v}" for one in frameworks for k, v in one.environment.items()]
+    if not set_up:
+        return ""
+    named = " ".join(set_up)
+    return (
+        f"\nGrading sets `{named}`. To run your files by themselves, set it too:\n"
+        f"`export {named}`, or `set {named}` on Windows.\n"
+    )
+
+
 def _handouts(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:
     """Return what a student reads and fills in."""
-    files = {"README.md": _readme(folder.course.title, exercises).encode()}
+    files = {"README.md": _readme(folder.course, exercises).encode()}
     for exercise in exercises:
         files |= _stubs(folder, exercise)
     return files | _questions(folder, exercises)

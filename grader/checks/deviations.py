@@ -239,7 +239,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     if absent:
         layers = " and ".join(_layer(info, r.name) for r in absent)
         said = f"{layers} {'has' if len(absent) == 1 else 'have'} no bias"
-        step = "give it one: torch makes it unless told otherwise"
+        step = evidence.words.biased
         found.append(Deviation(said, step, frozenset([BIASES]), registered, of_biases=True))
     if surplus and registered:
         names = [f"`{clean(one.name, 60)}`" for one in surplus[:_SHOWN]]
@@ -247,7 +247,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         asked = "bias" in evidence.key.plan.groups(evidence.target.name)
         what = "biases although bias=False" if asked else "biases that nobody asked for"
         sentence = f"{what}{listed}"
-        step = "pass `bias=bias` to these layers" if asked else "make these layers with bias=False"
+        step = evidence.words.bias_passed_on if asked else evidence.words.unbiased
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
 
@@ -267,5 +267,5 @@ def _layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it and as the course does."""
     stem = role.removesuffix(".bias")
     own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
-    name = clean(own[0].removesuffix(".weight"), 60) if own else stem
+    name = clean(own[0].rpartition(".")[0], 60) if own else stem
     return f"`{stem}`" if name == stem else f"`{name}`, used as `{stem}`,"

@@ -102,7 +102,7 @@ def run_compare(typed: str, course: Path | None, submission: Path | None) -> str
         if source.problem:
             return _unread(exercise, source)
         (found,) = desk.findings.of(desk.exercises, desk.submission)
-    compared = compare(exercise, source, solution, found.result)
+    compared = compare(desk.folder.course, exercise, source, solution, found.result)
     return render_comparison(exercise.id, compared, width=screen_width())
 
 

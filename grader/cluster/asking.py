@@ -1,11 +1,12 @@
 """Asks workers what they are, and says which of them cannot grade, and why."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.cluster import worker
+from grader.course.written import special_libraries
 from grader.execute.isolation import Level
 from grader.version import VERSION
 
@@ -30,12 +31,20 @@ class Asked:
     refused: str = ""  # why it cannot grade
 
 
-def ask(client: "Client", addresses: Sequence[str], wanted: Level | None) -> list[Asked]:
-    """Ask some workers; `wanted` is the level of isolation, None for the best that each has."""
+def ask(
+    client: "Client",
+    addresses: Sequence[str],
+    wanted: Level | None,
+    libraries: Collection[str] = (),
+) -> list[Asked]:
+    """Ask some workers; `wanted` is the level of isolation, None for the best that each has.
+
+    Of what only some courses need, `libraries` count.
+    """
     answers = call(client, addresses, exec, _IMPORT)
     able = [address for address in addresses if answers[address] is None]
     answers |= call(client, able, worker.examine, wanted.value if wanted else "")
-    return [_described(address, answers[address]) for address in addresses]
+    return [_described(address, answers[address], libraries) for address in addresses]
 
 
 def call(
@@ -61,7 +70,7 @@ def _outcome(future: "Future[Any]", end: float) -> Any:
         future.cancel(force=True)
 
 
-def _described(address: str, answer: Any) -> Asked:
+def _described(address: str, answer: Any, libraries: Collection[str]) -> Asked:
     if isinstance(answer, ImportError):
         return Asked(address, refused=f"grader {VERSION} is not installed there")
     if isinstance(answer, Exception):
@@ -75,15 +84,16 @@ def _described(address: str, answer: Any) -> Asked:
         answer["level"],
         frozenset(answer["parts"]),
         answer["versions"],
-        answer.get("refused") or _differs(answer["versions"]),
+        answer.get("refused") or _differs(answer["versions"], libraries),
     )
 
 
-def _differs(theirs: Mapping[str, str]) -> str:
-    """Say which versions are others than here, "" where all are the same."""
+def _differs(theirs: Mapping[str, str], libraries: Collection[str]) -> str:
+    """Say which versions are others than here, "" where all are the same that count."""
+    aside = special_libraries().difference(libraries)
     pairs = [
         f"{name} {theirs.get(name, 'missing')}, here {own}"
         for name, own in worker.versions().items()
-        if theirs.get(name) != own
+        if theirs.get(name) != own and name not in aside
     ]
     return f"it has other versions: {'; '.join(pairs)}" if pairs else ""

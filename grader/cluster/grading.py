@@ -19,6 +19,7 @@ from grader.cluster.asking import Asked, ask
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 from grader.cluster.parcel import Parcel, pack
 from grader.cluster.plain import pack_read, unpack_graded
+from grader.course.written import libraries_of
 from grader.errors import InternalError, UsageError
 from grader.execute.isolation import Level
 from grader.execute.memory import Admission, need_of_one
@@ -84,7 +85,8 @@ class ClusterGraders:
         while True:
             addresses = list(self._client.nthreads())
             if addresses:
-                return ask(self._client, addresses, request.isolation)
+                needed = libraries_of(request.folder.course)
+                return ask(self._client, addresses, request.isolation, needed)
             if not self._wait:
                 raise UsageError(
                     "the scheduler has no workers: start some, or say --wait to begin when the "
@@ -119,7 +121,8 @@ class _Equipment:
 
     def enlist(self, addresses: Sequence[str]) -> Enlisted:
         """Ask some workers what they are, and hand those that fit what they need."""
-        asked = ask(self.client, addresses, self.request.isolation)
+        needed = libraries_of(self.request.folder.course)
+        asked = ask(self.client, addresses, self.request.isolation, needed)
         taken, refused = _sorted_out(asked, self.request)
         done = []
         for one in taken:

@@ -18,6 +18,7 @@ from pathlib import Path
 from grader.batch.unit import grade_read
 from grader.cluster.parcel import Contents, unpack
 from grader.cluster.plain import pack_graded, unpack_read
+from grader.course.written import known_libraries
 from grader.errors import GraderError, InternalError, told_fault
 from grader.execute.isolation import Level, choose_for_class
 from grader.execute.launch import WarmProcess
@@ -28,7 +29,7 @@ from grader.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IDLE = 300.0  # seconds without work after which keys and engine go: the head may be gone
-_LIBRARIES = ("torch", "numpy")
+_LIBRARIES = ("numpy",)  # beside those of courses
 _TRIAL = "import torch\n\ndef trial():\n    return torch.ones(8, 8) @ torch.ones(8, 8)\n"
 
 
@@ -50,8 +51,14 @@ _kept: dict[str, Mapping[str, bytes]] = {}  # by digest: parts of the last run t
 
 
 def versions() -> dict[str, str]:
-    """Return what has to be the same on the head and on every worker."""
-    told = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    """Return what has to be the same on the head and on every worker.
+
+    What a course may need, and is not installed here, is left out.
+    """
+    told = {}
+    for name in (*known_libraries(), *_LIBRARIES):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            told[name] = importlib.metadata.version(name)
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return {"grader": f"{VERSION} ({_code_digest()})", "Python": python, **told}
 

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
+from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
+from grader.course.written import framework_of
 from grader.handin.forbidden import Forbidden
 from grader.handin.read import Source
 from grader.records.answers import Answer, Greeting
@@ -13,7 +16,7 @@ from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
 from grader.worker.names import Group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, Role
 
 _NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
 
@@ -34,6 +37,16 @@ class Evidence:
     judged: dict[tuple[str, Group], "Judgement"] = field(
         default_factory=dict, init=False, repr=False
     )
+
+    @property
+    def words(self) -> Vocabulary:
+        """What the framework of the exercise calls things."""
+        return vocabulary_of(framework_of(self.course, self.exercise))
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        """The parameters of the reference by name; their sizes are those of one call."""
+        return {role.name: role for call in self.calls for role in call.roles}
 
     @property
     def calls(self) -> list[Call]:
@@ -129,9 +142,6 @@ COMPARE_SHAPES = (
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE)  # steps that give way to a better one
-GRADIENT_STEP = (
-    "look for .detach(), .data, no_grad, requires_grad=False or an operation that cuts the graph"
-)
 
 
 def _volume(case: DrawnCase) -> int:

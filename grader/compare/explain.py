@@ -11,18 +11,15 @@ from grader.compare.advice import (
     lesson_of,
     renamed_forward,
 )
-from grader.compare.evidence import GRADIENT_STEP, Evidence, Fault, Judgement
-from grader.handin.read import nested_line
+from grader.compare.evidence import Evidence, Fault, Judgement
+from grader.compare.vocabulary import Vocabulary
+from grader.handin.read import method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape
 from grader.worker.protocol import Cause
 
-HOMES = {
-    "module": "nn.ModuleList or nn.ModuleDict",
-    "parameter": "nn.ParameterList or nn.ParameterDict",
-}
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
 
 
@@ -35,7 +32,7 @@ def explain_status(evidence: Evidence, answer: Answer, case: DrawnCase | None) -
         case AnswerStatus.RAISED if answer.error is not None:
             return _explain_error(evidence, answer.error, case)
         case AnswerStatus.UNBOUND:
-            return _explain_unbound(answer, case)
+            return _explain_unbound(evidence, answer, case)
         case AnswerStatus.TIMEOUT:
             where = f"`{name}`" if evidence.greeting else f"loading {evidence.source.label}"
             return Judgement(
@@ -113,7 +110,7 @@ def _explain_absent(evidence: Evidence, file: str) -> Judgement:
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Judgement:
     said = describe_student_error(evidence, error)
     name = evidence.target.name
-    if outcome := _explain_todo(evidence, error):
+    if outcome := _explain_todo(evidence, error) or _explain_unread(evidence, error):
         return outcome
     if absent := _absent_exercise(evidence, error):
         return _explain_absent(evidence, absent)
@@ -121,7 +118,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
         return Judgement(
             Status.FAILED,
             f"no gradient can flow: what `{name}` returns is cut off from its inputs",
-            next_step=GRADIENT_STEP,
+            next_step=evidence.words.uncut,
             case=case,
             fault=Fault.RAISED,
         )
@@ -145,7 +142,7 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
     place = f" ({_place(error)})" if error.frames else ""
     last = error.frames[-1] if error.frames else None
     if last is None:
-        return _explain_no_forward(evidence) if "forward" in error.message else None
+        return _explain_no_forward(evidence) if evidence.words.method in error.message else None
     others = {t.name for t in evidence.exercise.targets} - {name}
     if not evidence.source.holds(last.label):
         what = f"`{name}` needs an earlier exercise that is not written yet{place}"
@@ -179,16 +176,30 @@ def _explain_not_called(
     return Judgement(status, what, next_step=step, fault=Fault.RAISED)
 
 
+def _explain_unread(evidence: Evidence, error: StudentError) -> Judgement | None:
+    """Say what lacks the method that would tell the shape which an earlier method raised on."""
+    before, name = evidence.words.before, evidence.target.name
+    if not before or not error.frames or not error.frames[-1].name.endswith(f".{before}"):
+        return None
+    written = method_names(evidence.source, name)
+    told = not written or evidence.words.method in written
+    return (
+        None
+        if told or not renamed_forward(evidence, evidence.target)
+        else (_explain_no_forward(evidence))
+    )
+
+
 def _explain_no_forward(evidence: Evidence) -> Judgement:
-    """Say that a module has no `forward`, and where it stands by mistake."""
-    name = evidence.target.name
-    what, step = f"`{name}` has no method `forward`", "define `forward` in the class"
+    """Say that a class has no method that computes, and where it stands by mistake."""
+    name, method = evidence.target.name, evidence.words.method
+    what, step = f"`{name}` has no method `{method}`", f"define `{method}` in the class"
     if other := renamed_forward(evidence, evidence.target):
-        step = f"rename `{other}` to `forward`"
+        step = f"rename `{other}` to `{method}`"
     for label, text in evidence.source.units:
-        if line := nested_line(text, name, "__init__", "forward"):
+        if line := nested_line(text, name, "__init__", method):
             what += f": at {label}, line {line} it stands inside `__init__`"
-            step = "move `forward` one level to the left, to where `__init__` begins"
+            step = f"move `{method}` one level to the left, to where `__init__` begins"
     return Judgement(Status.FAILED, what, next_step=step, fault=Fault.INCOMPLETE)
 
 
@@ -227,53 +238,70 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
-def _explain_unbound(answer: Answer, case: DrawnCase | None) -> Judgement:
-    """Say what no parameter fits, and why: layers out of torch's sight, or without a bias."""
-    wanted = [Sized(one.name, tuple(one.shape)) for one in answer.info.sought]
+def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
+    """Say what no parameter fits, and why: layers out of sight, or without a bias."""
+    words = evidence.words
+    wanted = _sought(evidence, answer)
     there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in answer.info.present]
     sought = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in wanted[:6])
     present = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
     outcome = Judgement(
         Status.FAILED,
         f"no parameter fits {sought}",
-        f"the module has {present or 'no parameters'}",
+        f"the {words.noun} has {present or 'no parameters'}",
         "look for a layer that is missing or has another size: the stub's docstring lists them",
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,
         fault=Fault.UNBOUND,
     )
-    if hiding := [found for found in answer.info.loose if found.what in HOMES]:
-        return _out_of_sight(hiding[0], sought, outcome)
-    if layers := _without_bias(answer):
-        return _lacking_bias(layers, sought, outcome)
+    if hiding := [found for found in answer.info.loose if found.what in words.homes]:
+        return _out_of_sight(words, hiding[0], sought, outcome)
+    if layers := _without_bias(answer, words):
+        return _lacking_bias(words, layers, sought, outcome)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         step = (
-            f"{outcome.next_step}; `{plain[0]}` is a plain tensor: what is trained is nn.Parameter"
+            f"{outcome.next_step}; `{plain[0]}` is a plain tensor: what is trained is "
+            f"{words.weight}"
         )
         return replace(outcome, next_step=step)
     return outcome
 
 
-def _out_of_sight(hiding: LooseThing, sought: str, outcome: Judgement) -> Judgement:
+def _sought(evidence: Evidence, answer: Answer) -> list[Sized]:
+    """Return the parameters that are due and not there, as the framework calls them."""
+    words = evidence.words
+    return [
+        Sized(words.name_of(role), words.shape_of(role, one.shape))
+        if (role := evidence.roles.get(one.name))
+        else Sized(one.name, tuple(one.shape))
+        for one in answer.info.sought
+    ]
+
+
+def _out_of_sight(
+    words: Vocabulary, hiding: LooseThing, sought: str, outcome: Judgement
+) -> Judgement:
     things = "layers" if hiding.what == "module" else "parameters"
     return replace(
         outcome,
-        message=f"`{clean(hiding.path, 80)}` holds {things} in a plain list or dict, where torch "
-        f"does not see them, so no parameter fits {sought}",
+        message=f"`{clean(hiding.path, 80)}` holds {things} {words.unseen}, so no "
+        f"parameter fits {sought}",
         detail="",
-        next_step=f"keep them in {HOMES[hiding.what]}",
+        next_step=f"keep them in {words.homes[hiding.what]}",
     )
 
 
-def _lacking_bias(layers: Sequence[str], sought: str, outcome: Judgement) -> Judgement:
+def _lacking_bias(
+    words: Vocabulary, layers: Sequence[str], sought: str, outcome: Judgement
+) -> Judgement:
     named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
     verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
     return replace(
         outcome,
         message=f"{named} {verb}: nothing fits {sought}",
         detail="",
-        next_step="give it one: torch makes it unless told otherwise",
+        next_step=words.biased,
     )
 
 
@@ -283,15 +311,16 @@ def _code(evidence: Evidence, error: StudentError) -> str:
     return f": `{code}`" if code else ""
 
 
-def _without_bias(answer: Answer) -> list[str]:
+def _without_bias(answer: Answer, words: Vocabulary) -> list[str]:
     """The layers that lack the biases sought; none where it is not biases alone, or not clear."""
     present = {one.name: tuple(one.shape) for one in answer.info.present}
+    matrix, made = f".{words.matrix}", slice(-1, None) if words.turned_matrices else slice(1)
     layers = []
     for sought in answer.info.sought:
         stem, _, last = sought.name.rpartition(".")
-        bare = [n.removesuffix(".weight") for n in present if n.endswith(".weight")]
+        bare = [n.removesuffix(matrix) for n in present if n.endswith(matrix)]
         bare = [n for n in bare if f"{n}.bias" not in present]
-        fitting = [n for n in bare if present[f"{n}.weight"][:1] == tuple(sought.shape)]
+        fitting = [n for n in bare if present[f"{n}{matrix}"][made] == tuple(sought.shape)]
         found = [stem] if stem in bare else fitting
         if last != "bias" or len(found) != 1:
             return []

@@ -23,7 +23,6 @@ _PLAIN = (
     "Size",
 )
 _FUNCTIONS = ("builtin_function_or_method", "method", "function", "method_descriptor")
-_LAYER = "nn.{0}(...) makes a layer: make it in __init__, and call it with the tensor"
 
 
 def class_in_a_stack(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
@@ -36,7 +35,7 @@ def class_in_a_stack(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as
     return Reason(f"write `{name}()` where a layer is due: without brackets it is the class")
 
 
-def not_a_tensor(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 - as all rules
+def not_a_tensor(found: Found, scene: Scene) -> Reason | None:
     """Say what stands where a tensor is due."""
     function, kind = found[1], found[2]
     if kind in ("int", "float") and function in ("sqrt", "exp", "log", "sin", "cos", "pow"):
@@ -47,7 +46,12 @@ def not_a_tensor(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 -
         return Reason("what was called before it returns None: check that it ends in a return")
     if kind in _PLAIN:
         return Reason(f"print what you pass: it is of type {kind} there")
-    return Reason(_LAYER.format(kind)) if _is_of_torch(kind) else None
+    return _made_in_call(kind, scene) if _is_of_torch(kind) else None
+
+
+def _made_in_call(kind: str, scene: Scene) -> Reason:
+    written = scene.evidence.words.layer.format(kind)
+    return Reason(f"{written}(...) makes a layer: make it in __init__, and call it with the tensor")
 
 
 def called(found: Found, scene: Scene) -> Reason | None:
@@ -108,7 +112,7 @@ def computed_with(found: Found, scene: Scene) -> Reason | None:
         return _uncalled()
     others = [kind for kind in kinds if kind not in (*_PLAIN, "Tensor", "Parameter")]
     if others and "Tensor" in kinds and _is_of_torch(others[0]):
-        return Reason(_LAYER.format(others[0]))
+        return _made_in_call(others[0], scene)
     if others and ("Tensor" in kinds or "Parameter" in kinds):
         return Reason(f"one of the two is a {others[0]}, not a tensor: print both")
     return _exchanged(others[0]) if others and scene.line.function else None
@@ -161,7 +165,7 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
 def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
     """Say that a tensor of many numbers is asked for one truth value."""
     if made := re.search(r"\b(?:nn\.)?((?:Alpha|Feature)?Dropout\w*)\(", scene.code):
-        return Reason(_LAYER.format(made[1]))
+        return _made_in_call(made[1], scene)
     return Reason(
         "a tensor of several numbers is neither true nor false: compare with .all() or .any()"
     )
@@ -169,19 +173,18 @@ def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as 
 
 def one_number(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
     """Say that a tensor of many numbers is asked for one."""
-    return Reason("float() and the functions of math take one number: use torch's for a tensor")
+    functions = scene.evidence.words.functions
+    return Reason(f"float() and the functions of math take one number: {functions} for a tensor")
 
 
 def by_numpy(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
     """Say that numpy knows no gradient."""
-    return Reason("numpy carries no gradient: use torch's function of the same name")
+    return Reason(f"numpy carries no gradient: {scene.evidence.words.no_numpy}")
 
 
 def two_dtypes(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
     """Say that two dtypes meet."""
-    return Reason(
-        "tensors of two dtypes meet: make new ones with dtype=x.dtype, and no .float() or .half()"
-    )
+    return Reason(f"tensors of two dtypes meet: {scene.evidence.words.one_dtype}")
 
 
 def looked_up(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules

@@ -6,12 +6,12 @@ from grader.compare.arrays import Difference, match
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
-    GRADIENT_STEP,
     Evidence,
     Fault,
     Judgement,
 )
 from grader.compare.explain import describe_student_error, explain_status
+from grader.compare.vocabulary import Vocabulary
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
@@ -73,12 +73,12 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
     case = evidence.case(call)
     if answer.status is not AnswerStatus.OK:
         return unanswered(evidence, call, answer)
-    if group is Group.OUTPUT and (wrong := _form(evidence.target, answer)):
+    if group is Group.OUTPUT and (wrong := _form(evidence, answer)):
         return replace(wrong, case=case)
     precision = dtype
     for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
         actual = answer.tensors.get(name)
-        label = _label(evidence.target, name)
+        label = _label(evidence, name)
         if actual is None and _is_of_missing_bias(call, name):
             continue  # which costs the points of the case of biases
         if actual is None:
@@ -89,7 +89,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
                 Status.FAILED,
                 f"{label} {_SAID[wrong_here.fault]}",
                 wrong_here.message,
-                _next_step(wrong_here, group),
+                _next_step(wrong_here, group, evidence.words),
                 wrong_here.expected,
                 wrong_here.actual,
                 case,
@@ -154,35 +154,38 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
     return own.status is AnswerStatus.OK and not fits
 
 
-def _next_step(difference: Difference, group: Group) -> str:
+def _next_step(difference: Difference, group: Group, words: Vocabulary) -> str:
     fault = difference.fault
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
         return "return true and false: a comparison gives them, and so does .bool()"
     if fault is Fault.SHAPE:
         return COMPARE_SHAPES
     if fault is Fault.DTYPE:
-        return "follow the input's dtype: no .long(), no .float(), no fixed dtype"
+        return words.any_dtype
     if fault is Fault.FINITE:
         return "look for a division by zero or an overflow in exp"
     if group is Group.GRADIENT:
-        return GRADIENT_STEP
+        return words.uncut
     return BY_HAND
 
 
-def _label(target: Target, name: str) -> str:
+def _label(evidence: Evidence, name: str) -> str:
     """What a student calls a tensor of an answer."""
-    named = name_of(name)
+    named, target = name_of(name), evidence.target
     match group_of(name):
         case Group.OUTPUT:
             return "the output" if len(target.outputs) == 1 else f"`{named}`"
         case Group.INPUT_GRADIENT:
             return f"the gradient of `{list(target.inputs)[int(named)]}`"
         case _:
-            return f"the gradient of the parameter `{named}`"
+            role = evidence.roles.get(named)
+            own = evidence.words.name_of(role) if role else named
+            return f"the gradient of the parameter `{own}`"
 
 
-def _form(target: Target, answer: Answer) -> Judgement | None:
+def _form(evidence: Evidence, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
+    target = evidence.target
     names = list(target.outputs)
     info = answer.info
     if target.as_dict and (wrong := _dict_form(target, info)):
@@ -197,11 +200,12 @@ def _form(target: Target, answer: Answer) -> Judgement | None:
             next_step=f"end with: return {', '.join(names)}",
             fault=Fault.TYPE,
         )
-    return _form_of_parts(target, answer)
+    return _form_of_parts(evidence, answer)
 
 
-def _form_of_parts(target: Target, answer: Answer) -> Judgement | None:
+def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:
     """Judge the type of each thing that was returned."""
+    target = evidence.target
     names = list(target.outputs)
     for name, part in zip(names, answer.info.parts, strict=False):
         kind = target.output_specs[name].kind
@@ -217,7 +221,7 @@ def _form_of_parts(target: Target, answer: Answer) -> Judgement | None:
         return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
-            next_step=_NUMBER_STEP if number else _return_step(part.type),
+            next_step=_NUMBER_STEP if number else _return_step(part.type, evidence.words),
             fault=Fault.TYPE,
         )
     return None
@@ -246,14 +250,14 @@ def _dict_form(target: Target, info: Info) -> Judgement | None:
     )
 
 
-def _return_step(returned: str) -> str:
+def _return_step(returned: str, words: Vocabulary) -> str:
     if returned == "NoneType":
         return "check that every path ends in a return"
     if returned in ("Tensor", "Parameter"):
         return "return numbers of the input's dtype, on the input's device"
     if returned in ("tuple", "list", "dict", "generator"):
         return "return the tensor itself, and nothing beside it"
-    return "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
+    return words.tensors
 
 
 def _shown_part(part: ReturnedValue) -> str:

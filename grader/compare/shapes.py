@@ -55,7 +55,7 @@ def batched(found: Found, scene: Scene) -> Reason:
     """Say why a product of two batches of matrices fails."""
     first, inner, other, rows = (int(number) for number in found.groups())
     if _REVERSES.search(scene.code):
-        return _reversed()
+        return _reversed(scene)
     if first != other:
         return Reason(
             f"one tensor holds {first} matrices and the other {other}: the axes before the last "
@@ -72,10 +72,10 @@ def batched(found: Found, scene: Scene) -> Reason:
     )
 
 
-def _reversed() -> Reason:
+def _reversed(scene: Scene) -> Reason:
     return Reason(
-        "`.T` and `.t()` are for matrices: of three axes exchange the last two alone, with "
-        "`.transpose(1, 2)` or `.mT`",
+        "`.T` and `.t()` are for matrices: of three axes exchange the last two alone, "
+        f"{scene.evidence.words.turned}",
         Trap.AXES_REVERSED,
     )
 
@@ -84,11 +84,11 @@ def unequal(found: Found, scene: Scene) -> Reason:
     """Say why two tensors cannot be added, multiplied or divided number by number."""
     one, other, axis = (int(number) for number in found.groups())
     if _REVERSES.search(scene.code):
-        return _reversed()
+        return _reversed(scene)
     if name := next(scene.line.sums(), ""):
         return Reason(
             f"`{name}` drops the axis that it runs over, so its result meets the wrong axis "
-            f"({one} and {other}): keep the axis, with keepdim=True",
+            f"({one} and {other}): keep the axis, with {scene.evidence.words.axis_kept}",
             Trap.AXIS_DROPPED,
         )
     return Reason(

@@ -208,6 +208,7 @@ class Exercise(Record):
         description="its name in `exercises/` and `solutions/`, as `exercise1_attention.py`"
     )
     title: str = Field(description="a few words that a student reads")
+    framework: FrameworkName | None = Field(default=None, description="another than the course's")
     forbids: list[str] = Field(
         default=[], description="qualified names, as `torch.nn.LayerNorm`, that code must not use"
     )
@@ -383,9 +384,9 @@ class Course(Record):
 
     def properties(self, exercise: Exercise, target: Target) -> list[Property]:
         """Return a target's own properties and those of all targets that can apply to it."""
-        general = list(self.every_target)
-        if target.kind is not TargetKind.FUNCTION:
-            general += self.every_module
+        of_modules = self.every_module if target.kind is not TargetKind.FUNCTION else []
+        void = (exercise.framework or self.framework).void
+        general = [one for one in (*self.every_target, *of_modules) if one.kind not in void]
         own = {p.name for p in target.properties} | set(target.without)
         inherited = [p for p in general if p.name not in own and not p.misfit(exercise, target)]
         return [*target.properties, *inherited]

@@ -241,8 +241,13 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
     return [Arrangement({}, shuffle) for shuffle in shuffles]
 
 
-def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, list[str]]:
-    """Return each layer whose part was guessed, as the submission calls it, and its parts."""
+def shown_guesses(
+    call: Call, bound: Sequence[Bound], *, matrix: str = "weight"
+) -> dict[str, list[str]]:
+    """Return each layer whose part was guessed, as the submission calls it, and its parts.
+
+    `matrix` is what the layer's matrix is called.
+    """
     lone = {_stem(one.roles[0]) for one in bound if len(one.roles) == 1}
     groups = [set(layers) for layers in _alike(call, bound)]
     alike = {stem for layers in groups if layers & lone for stem in layers}
@@ -255,7 +260,7 @@ def shown_guesses(call: Call, bound: Sequence[Bound]) -> dict[str, list[str]]:
     ]
     parts = Counter(_stem(role) for one in guessed for role in one.roles)  # 2: weight and bias
     return {
-        one.name.removesuffix(".weight"): [
+        one.name.removesuffix(f".{matrix}"): [
             role if parts[_stem(role)] > 1 else _stem(role) for role in one.roles
         ]
         for one in guessed

@@ -20,6 +20,7 @@ from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
+from grader.course.written import framework_of
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Job, Shared
 from grader.grading.arrangements import shown_guesses
@@ -352,7 +353,7 @@ def job_of(
         own if kind is Earlier.OWN else earlier,
         own,
         exercise.forbidden_for(*exercise.targets),
-        framework=folder.course.framework,
+        framework=framework_of(folder.course, exercise),
     )
 
 

@@ -12,12 +12,13 @@ def notes_of(evidence: Evidence, *, wrong: bool) -> list[str]:
     """Say what could not be compared, and what was guessed; if values are wrong, of rows too."""
     call = evidence.first_call
     bound = evidence.answers[call.id].info.bound
-    guesses = shown_guesses(call, bound)
-    fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and "weight" in one.name}
+    matrix, lines = evidence.words.matrix, evidence.words.lines
+    guesses = shown_guesses(call, bound, matrix=matrix)
+    fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and matrix in one.name}
     rows = [
-        f"`{call.target}`: the rows of `{clean(name, 60)}` are taken as {_listed(roles)}"
+        f"`{call.target}`: the {lines} of `{clean(name, 60)}` are taken as {_listed(roles)}"
         for name, roles in fused.items()
-        if wrong and name.removesuffix(".weight") not in guesses  # what is named rests on that
+        if wrong and name.removesuffix(f".{matrix}") not in guesses  # what is named rests on that
     ]
     return [*note_uncompared(evidence), *_note_guesses(call.target, guesses), *rows]
 

@@ -29,7 +29,7 @@ _UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these by itself
 class Made:
     """A tensor that the submission's run made."""
 
-    operation: str  # torch's name of it
+    operation: str  # its name in the framework
     given: bool  # came in, and no operation made it
     values: Array
     steps: tuple[str, ...]  # named steps whose values it holds
@@ -100,18 +100,18 @@ def trace_target(target: Target, run: Run) -> Trace | None:
         case=evidence.case(call),
         steps=_steps(target, key.steps(call.id), found, recorded),
         levels=tuple(tuple(level) for level in target.step_levels),
-        made=_made(key, call, recorded),
+        made=_made(key, call, recorded, evidence.words.operations),
         products=_products(evidence.exercise),
-        trouble=_trouble(outcome) if stopped else "",
+        trouble=_trouble(outcome, evidence.words.noun) if stopped else "",
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
     )
 
 
-def _trouble(outcome: Judgement) -> str:
+def _trouble(outcome: Judgement, noun: str) -> str:
     """Say why a run gave no values."""
     if outcome.fault is Fault.UNBOUND:
-        return f"Your module was made, and not run in this case: {outcome.message}"
+        return f"Your {noun} was made, and not run in this case: {outcome.message}"
     return f"Your run ended here: {outcome.message}"
 
 
@@ -134,7 +134,9 @@ def _steps(
     )
 
 
-def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
+def _made(
+    key: AnswerKey, call: Call, recorded: Answer, names: Mapping[str, str]
+) -> tuple[Made, ...]:
     steps = key.steps(call.id)
     made: list[Made] = []
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
@@ -143,7 +145,7 @@ def _made(key: AnswerKey, call: Call, recorded: Answer) -> tuple[Made, ...]:
         if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
         held = tuple(n for n, expected in steps.items() if same_values(expected, values))
-        made.append(Made(operation, operation == GIVEN, values, held))
+        made.append(Made(names.get(operation, operation), operation == GIVEN, values, held))
     return tuple(made)
 
 

@@ -13,6 +13,7 @@ import platformdirs
 
 from grader.course.load import CourseFolder, renewal
 from grader.course.shipped import KEY_FOLDER, check_parts, read_bundle_manifest
+from grader.course.written import frameworks_of
 from grader.errors import CourseError, InternalError
 from grader.key.builders import KeyOrder
 from grader.key.digest import content_digest
@@ -57,10 +58,10 @@ def load_keys(
 
     `on_built` hears of each target whose key is being built, and of each exercise's that is.
     """
-    framework = folder.course.framework
-    if framework.missing:
-        raise CourseError(framework.missing)
-    unheard = (framework.unheard,) if framework.unheard else ()
+    frameworks = frameworks_of(folder.course, exercises)
+    if missing := [one.missing for one in frameworks if one.missing]:
+        raise CourseError(missing[0])
+    unheard = tuple(one.unheard for one in frameworks if one.unheard)
     if folder.shipped and (split == PUBLIC or _ships(folder, split)):
         return replace(_shipped_keys(folder, exercises, split), notes=unheard)
     digest = content_digest(folder, split, secret)

@@ -8,12 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from grader.course.load import COURSE_FILE, CourseFolder
+from grader.course.written import libraries_of
 from grader.version import VERSION
 
 _PACKAGE = "grader"
 _BUILDS = f"{_PACKAGE}.key.build"  # the module that building a key begins in
 _TOP = Path(__file__).resolve().parents[2]  # the folder that the package lies in
-_LIBRARIES = ("numpy", "hypothesis")  # beside those of the course's framework
+_LIBRARIES = ("numpy", "hypothesis")  # beside those of the course's frameworks
 _ASIDE = frozenset({"__pycache__", "compose"})  # folders beside the solutions that no key reads
 
 
@@ -31,7 +32,7 @@ def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
 
 
 def _versions(folder: CourseFolder) -> list[str]:
-    libraries = (*folder.course.framework.libraries, *_LIBRARIES)
+    libraries = (*libraries_of(folder.course), *_LIBRARIES)
     return [f"{name} {importlib.metadata.version(name)}" for name in libraries]
 
 

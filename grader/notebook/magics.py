@@ -1,12 +1,14 @@
 """The magics of `%load_ext grader`: what helps a student along, on the cells as they are."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from grader.errors import UsageError
+from grader.course.written import frameworks_of
+from grader.errors import GraderError, UsageError
 from grader.grading.trace import trace_target
 from grader.grading.tried import Tried
 from grader.handin.choose import chosen_exercises
@@ -137,6 +139,18 @@ def load_extension(ipython: Any) -> None:
     for magic in lines:
         ipython.register_magic_function(_line_magic(magic), "line", _name_of(magic))
     install()
+    _run_as_graded()
+
+
+def _run_as_graded() -> None:
+    """Let the framework of the course run here as it does while grading, unless it is told."""
+    try:
+        course = own_course().course
+    except GraderError:
+        return  # which is said where the course is needed
+    for framework in frameworks_of(course):
+        for name, value in framework.environment.items():
+            os.environ.setdefault(name, value)
 
 
 def _name_of(magic: Callable[..., Any]) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from grader.compare.arrays import exactly_equal, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
-from grader.compare.explain import HOMES, describe_place, explain_status, place_of
+from grader.compare.explain import describe_place, explain_status, place_of
 from grader.course.limits import Tolerance
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
@@ -35,17 +35,18 @@ class Device(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
+        homes = evidence.words.homes
         main, call = evidence.first_call, evidence.call_of(self.name)
         answers = answers_of(evidence, [main, call])
         before, answer = answers[main.id], answers[call.id]
         if answer.error is not None and answer.error.cause is Cause.DEVICE:
-            if hidden := [one for one in before.info.loose if one.what in HOMES]:
+            if hidden := [one for one in before.info.loose if one.what in homes]:
                 path = clean(hidden[0].path, 80)
                 return Judgement(
                     Status.FAILED,
                     f"`{path}` stays on the CPU when the module moves to a GPU, for torch does not "
                     "see what it holds",
-                    next_step=f"keep it in {HOMES[hidden[0].what]}",
+                    next_step=f"keep it in {homes[hidden[0].what]}",
                 )
             place = describe_place(evidence, answer.error)
             return Judgement(

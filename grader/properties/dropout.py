@@ -26,7 +26,6 @@ from grader.worker.names import Group, of_group, tensor_name
 from grader.worker.protocol import Action
 
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
-_ALONE = "use nn.Dropout, which drops each number by itself: Dropout1d and its kin drop whole rows"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 
@@ -75,7 +74,7 @@ class Dropout(Kind):
             what, step = _wrong(evidence, call, answer, name)
             if what:
                 case = evidence.case(call)
-                message = f"in training mode {what}"
+                message = f"{evidence.words.training} {what}"
                 return Judgement(Status.FAILED, message, next_step=step, case=case)
         return PASSED
 
@@ -101,7 +100,7 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
         return "dropout shifts the mean of the output", _NEXT_STEP
     if axis := _dependent(evidence, call, answer, name):
         what = f"numbers that lie side by side along {axis} are not dropped independently"
-        return what, _ALONE
+        return what, evidence.words.dropout
     return "", ""
 
 

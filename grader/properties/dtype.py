@@ -22,10 +22,6 @@ _EITHER = "its last digits are wrong, as float32 or an epsilon of its own makes 
 _NEAR = "the output is near the right one, and off by up to"
 _OTHER = "rounding takes it less far, another constant or epsilon as far as that"
 _CONSTANTS = "compare each constant with the lesson's, an epsilon above all"
-_NEXT_STEP = (
-    "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not in "
-    "the formula"
-)
 
 
 class Dtype(Kind):
@@ -73,8 +69,8 @@ def _told(evidence: Evidence, call: Call) -> Judgement:
         if dtypes - {"float64"}
         else f"the output is right but for float64's precision: {_EITHER}"
     )
-    facts = Facts(dtype="float64"), Facts(dtype="float32")
-    return Judgement(Status.FAILED, came, next_step=_NEXT_STEP, expected=facts[0], actual=facts[1])
+    facts, step = (Facts(dtype="float64"), Facts(dtype="float32")), evidence.words.own_dtype
+    return Judgement(Status.FAILED, came, next_step=step, expected=facts[0], actual=facts[1])
 
 
 def _is_rounded(evidence: Evidence, call: Call) -> bool:

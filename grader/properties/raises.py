@@ -6,6 +6,7 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import describe_student_error, explain_status
+from grader.compare.vocabulary import Vocabulary
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
@@ -45,7 +46,7 @@ class Raises(Kind):
         if answer.error is None or "NotImplementedError" in answer.error.bases:
             return ""
         if self.error in answer.error.bases:
-            return f"{name} goes unnoticed until the module is called"
+            return f"{name} goes unnoticed until the {evidence.words.noun} is called"
         usual = evidence.answers[evidence.first_call.id].error
         unknown = set(evidence.unknown_options) & set(call.options)
         if unknown or (usual is not None and usual.type == answer.error.type):
@@ -61,7 +62,8 @@ class Raises(Kind):
         case = evidence.case(call)
         if answer.status is AnswerStatus.RAISED and answer.error is not None:
             if self.error in answer.error.bases:
-                return self._late(case) if self.built and _in_forward(answer.error) else PASSED
+                late = self.built and _in_call(answer.error, evidence.words)
+                return self._late(case, evidence.words) if late else PASSED
             written = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK
             if answer.error.type == "NotImplementedError" and not written:
                 return explain_status(evidence, answer, case)
@@ -74,15 +76,17 @@ class Raises(Kind):
         step = f"check for it and raise {self.error} with a helpful text"
         return Judgement(Status.FAILED, message, next_step=step, case=case)
 
-    def _late(self, case: DrawnCase) -> Judgement:
+    def _late(self, case: DrawnCase, words: Vocabulary) -> Judgement:
         return Judgement(
             Status.FAILED,
-            f"{case.name} goes unnoticed until the module is called: `forward` raises {self.error}",
+            f"{case.name} goes unnoticed until the {words.noun} is called: `{words.method}` raises "
+            f"{self.error}",
             next_step="check for it in `__init__`",
             case=case,
         )
 
 
-def _in_forward(error: StudentError) -> bool:
+def _in_call(error: StudentError, words: Vocabulary) -> bool:
     """Whether an exception comes of a call of the module, which was built without one."""
-    return bool(error.frames) and error.frames[0].name.endswith(".forward")
+    called = tuple(f".{name}" for name in (words.method, words.before) if name)
+    return bool(error.frames) and error.frames[0].name.endswith(called)

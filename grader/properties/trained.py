@@ -59,7 +59,7 @@ def judge_trained(evidence: Evidence) -> Judgement:
             if not untrained.roles and name.endswith("bias"):
                 continue  # one too many, which the audit of parameters tells
             if not untrained.roles or not set(untrained.roles) <= idle:
-                failures.setdefault(name, _unreached(name, case))
+                failures.setdefault(name, _unreached(name, case, evidence.words.method))
     own = {name for there, _ in cuts for name in there}  # those of probes are always there
     for name, failure in failures.items():
         if all(name in cut for there, cut in cuts if name in there or name not in own):
@@ -67,10 +67,10 @@ def judge_trained(evidence: Evidence) -> Judgement:
     return PASSED
 
 
-def _unreached(name: str, case: DrawnCase) -> Judgement:
+def _unreached(name: str, case: DrawnCase, method: str) -> Judgement:
     return Judgement(
         Status.FAILED,
         f"no gradient reaches the parameter `{clean(name, 80)}`",
-        next_step="check that forward uses it, and that nothing is detached",
+        next_step=f"check that {method} uses it, and that nothing is detached",
         case=case,
     )

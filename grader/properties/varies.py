@@ -41,7 +41,7 @@ class Varies(Kind):
             return PASSED
         return Judgement(
             Status.FAILED,
-            "in training mode dropout changes nothing",
+            f"{evidence.words.training} dropout changes nothing",
             next_step="pass `dropout` on to every part that takes it",
             case=case,
         )

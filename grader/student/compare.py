@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.course.derive import BEGIN, END
-from grader.course.models import Exercise
+from grader.course.models import Course, Exercise
+from grader.course.written import framework_of
 from grader.handin.read import Source
 from grader.handin.syntax import parse
 from grader.records.results import ExerciseResult, Status
-from grader.student.ways import WAYS
+from grader.student.ways import WAYS, Ways
 
 
 @dataclass(frozen=True)
@@ -40,19 +41,26 @@ class Comparison:
 
 
 def compare(
-    exercise: Exercise, source: Source, solution: str, result: ExerciseResult
+    course: Course, exercise: Exercise, source: Source, solution: str, result: ExerciseResult
 ) -> tuple[Comparison, ...]:
     """Return each target of an exercise beside its reference."""
     own = [text for _, text in source.units]
-    return tuple(_compared(t.name, own, solution, result) for t in exercise.targets)
+    table = WAYS[framework_of(course, exercise)]
+    return tuple(_compared(t.name, own, solution, result, table) for t in exercise.targets)
 
 
-def _compared(target: str, own: Sequence[str], solution: str, result: ExerciseResult) -> Comparison:
+def _compared(
+    target: str,
+    own: Sequence[str],
+    solution: str,
+    result: ExerciseResult,
+    table: Ways,
+) -> Comparison:
     checks = [check for check in result.checks if check.target == target]
     passed = sum(check.status is Status.PASSED for check in checks)
     theirs = _definition([solution], target)
     mine = _definition(own, target)
-    differences = _differences(mine, theirs) if passed == len(checks) else ()
+    differences = _differences(mine, theirs, table) if passed == len(checks) else ()
     return Comparison(target, mine.lines, theirs.lines, passed, len(checks), differences)
 
 
@@ -106,10 +114,10 @@ def _ways(node: ast.AST) -> set[str]:
     return found
 
 
-def _differences(own: _Definition, reference: _Definition) -> tuple[Difference, ...]:
+def _differences(own: _Definition, reference: _Definition, table: Ways) -> tuple[Difference, ...]:
     """Return the purposes for which the two take other ways, in the order of the table."""
     found = []
-    for purpose, ways in WAYS.items():
+    for purpose, ways in table.items():
         mine = tuple(way for way in ways if way in own.ways)
         theirs = tuple(way for way in ways if way in reference.ways)
         if mine and theirs and mine != theirs:

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_bundle_manifest
+from grader.course.written import libraries_of
 from grader.files import write_files
 from grader.grading.discretion import with_checks
 from grader.grading.engine import ENGINE, Engine
@@ -36,7 +37,6 @@ from grader.records.results import ExerciseResult, Status
 
 _FOLDER = ".grade/found"
 _PACKAGE = Path(__file__).resolve().parents[1]
-_LIBRARIES = ("torch", "numpy")
 _SEAL_BYTES = 32
 _PASSING = (Status.TIMEOUT, Status.ERROR)  # another run may end otherwise
 
@@ -169,7 +169,8 @@ def _stamp(folder: CourseFolder, exercise: Exercise, submission: Submission) -> 
         exercise.id,
         [submission.source(one) for one in read],
         [(folder.root / name).read_bytes() for name in (COURSE_FILE, MANIFEST_FILE)],
-        [ENGINE, _code_digest(), platform.python_version(), *map(version, _LIBRARIES)],
+        [ENGINE, _code_digest(), platform.python_version()],
+        [version(name) for name in (*libraries_of(folder.course), "numpy")],
     )
     return hashlib.sha256(repr(depends).encode()).hexdigest()
 

@@ -1,7 +1,8 @@
-"""Ways to reach the same purpose with torch, and what each of them does."""
+"""Ways to reach the same purpose, and what each of them does, by framework."""
 
-# purpose -> way -> what it does, as the rest of a sentence
-WAYS: dict[str, dict[str, str]] = {
+Ways = dict[str, dict[str, str]]  # purpose -> way -> what it does, as the rest of a sentence
+
+_TORCH: Ways = {
     "products of matrices": {
         "@": "multiplies the last two axes, batch by batch",
         "matmul": "is the same product as `@`, as a call",
@@ -83,3 +84,65 @@ WAYS: dict[str, dict[str, str]] = {
         "gather": "picks one number a row",
     },
 }
+
+_KERAS: Ways = {
+    "products of matrices": {
+        "@": "multiplies the last two axes, batch by batch",
+        "matmul": "is the same product as `@`, as a call",
+        "einsum": "names each axis by a letter, and sums over those that the result leaves out",
+        "tensordot": "sums over the axes that it names",
+    },
+    "axes that change places": {
+        "transpose": "lists all axes in their new order",
+        "swapaxes": "exchanges the two axes that it names",
+        "moveaxis": "takes one axis to another place",
+        "Permute": "is `transpose` as a layer, which leaves the batch aside",
+        "einsum": "gives axes their order by letters",
+    },
+    "a new shape": {
+        "reshape": "keeps the order of the numbers",
+        "Reshape": "is `reshape` as a layer, which leaves the batch aside",
+        "split": "cuts an axis into parts",
+        "concatenate": "joins tensors along an axis",
+        "stack": "joins tensors along a new axis",
+        "expand_dims": "adds an axis of size 1",
+    },
+    "weights that sum to one": {
+        "softmax": "takes exponentials and divides by their sum, safely",
+        "Softmax": "is `softmax` as a layer",
+        "log_softmax": "is the logarithm of it, in one safe step",
+        "logsumexp": "is the logarithm of the sum, to be subtracted",
+        "exp": "takes the exponentials, to be divided by their sum",
+    },
+    "a root": {
+        "sqrt": "is the square root",
+        "rsqrt": "is one over the square root",
+        "**": "is a power: 0.5 is the root, -0.5 one over it",
+        "power": "is a power as a call",
+    },
+    "layers and weights": {
+        "Dense": "is a layer that holds its kernel and bias",
+        "EinsumDense": "is a layer whose product is written in letters",
+        "add_weight": "makes a weight that is trained, multiplied by hand",
+    },
+    "activations": {
+        "Activation": "is the activation as a layer",
+        "ReLU": "is the activation as a layer",
+        "relu": "is the activation as a function",
+        "gelu": "is the activation as a function",
+        "maximum": "takes the larger of two, as relu does with zero",
+    },
+    "stacks of layers": {
+        "Sequential": "holds layers and runs them in turn",
+        "Add": "is a sum as a layer",
+    },
+    "means and variances": {
+        "mean": "is the mean along axes",
+        "var": "is the variance",
+        "moments": "gives mean and variance at once",
+        "sum": "is a sum, to be divided by the number",
+        "GlobalAveragePooling1D": "is the mean over time as a layer",
+    },
+}
+
+WAYS: dict[str, Ways] = {"torch": _TORCH, "keras": _KERAS}

@@ -25,6 +25,16 @@ class FrameworkName(StrEnum):
         return {FrameworkName.TORCH: ("torch",), FrameworkName.KERAS: ("torch", "keras")}[self]
 
     @property
+    def void(self) -> frozenset[str]:
+        """The kinds of properties that mean nothing in it: Keras itself moves tensors."""
+        return frozenset({"device"} if self is FrameworkName.KERAS else ())
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables with which code runs outside of grading as it does here."""
+        return {_BACKEND: "torch"} if self is FrameworkName.KERAS else {}
+
+    @property
     def missing(self) -> str:
         """What to do where it is not installed, "" where it is."""
         lacking = [name for name in self.libraries if importlib.util.find_spec(name) is None]

@@ -41,7 +41,7 @@ def compared(folder: CourseFolder, text: str, status: Status = Status.PASSED) ->
     )
     result = ExerciseResult("exercise1", "Attention", status, 3, 3, checks)
     source = Source("x.py", units=(("x.py", text),))
-    return list(compare(exercise, source, solution("exercise1"), result))
+    return list(compare(folder.course, exercise, source, solution("exercise1"), result))
 
 
 def test_compare_tells_what_differs_and_why_both_are_right(folder: CourseFolder) -> None:

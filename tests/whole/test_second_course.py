@@ -168,6 +168,7 @@ ALLOWED = {
     "compare/kinds.py": ("GELU", "Softmax", "LayerNorm"),  # of torch's names
     "compare/shapes.py": ("LayerNorm",),
     "compare/terms.py": ("softmax", "gelu"),  # of TensorFlow's names, and of Keras'
+    "compare/vocabulary.py": ("softmax",),  # of torch's names, and of Keras'
     "course/models.py": ("exercise1_attention.py", "torch.nn.LayerNorm"),  # examples
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
     "properties/rows_sum_to_one.py": ("check the axis of the softmax",),
