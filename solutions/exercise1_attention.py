@@ -51,6 +51,10 @@
 #
 # ## Shapes, step by step
 #
+# Shapes are written with letters. A batch has b samples, each a row of t positions with a vector of
+# k numbers each: x is (b, t, k). Where queries and keys are tensors of their own, there are q
+# queries and s keys, both d wide, and the values are w wide.
+#
 # | step | shape | |
 # | --- | --- | --- |
 # | query | (b, q, d) | q positions ask |
@@ -84,7 +88,8 @@
 # - **The scale in the wrong place.** It belongs to the scores. On the weights, the rows no longer
 #   sum to one; on the values, the output is small and the weights are too sharp.
 # - **A scale that goes unheard.** Call your function with two different values of `scale`: if the
-#   answer stays the same, the default is always used.
+#   answer stays the same, the default is always used. Zero is a scale like any other, and Python
+#   takes it for false: ask whether a scale was given, not whether it is true.
 # - **A scale too many.** `self_attention` has none, whatever the width.
 # - **Keys and queries exchanged.** With equal lengths you get a matrix of the right shape that is
 #   the transpose of the right one before the softmax. The bare form cannot show it: there the

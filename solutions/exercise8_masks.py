@@ -65,7 +65,7 @@
 #    r 3  # # # #
 # ```
 #
-# The folded heads of exercise 3 have b·h rows, and row b·h + i is head i of sample b. So a mask
+# The folded heads of exercise 3 have b·h rows, and row n·h + i is head i of sample n. So a mask
 # that differs between samples is repeated for the heads of each sample, one sample after the
 # other:
 #

@@ -38,22 +38,26 @@ def run_check(request: CheckRequest) -> int:
 
             learnt = [learnt for one in checked.found for learnt in one.learnt]
             click.echo(render_learnt(learnt, screen_width()), nl=False)
-        if not request.as_json and (text := _achieved(checked)):
+        if not request.as_json and (text := _said_beside(checked)):
             click.echo(text)
         checked.findings.keep()  # last, since nobody waits for it
     return status
 
 
-def _achieved(checked: "Checked") -> str:
-    """Return what a student can do now, and what is next, where an exercise is complete."""
+def _said_beside(checked: "Checked") -> str:
+    """Return what a student can do now and what is next, or what is the course's in this check."""
     from grader.records.results import Status
     from grader.report.layout import wrapped
-    from grader.student.achieved import achieved
+    from grader.student.achieved import achieved, borrowed
 
     (result, *others), findings = checked.document.results, checked.findings
-    if others or not findings.own or result.status is not Status.PASSED:
+    if others or not findings.own:
         return ""
-    said = achieved(findings.folder, findings.folder.course.exercise(result.exercise))
+    folder, exercise = findings.folder, findings.folder.course.exercise(result.exercise)
+    if result.status is Status.PASSED:
+        said = achieved(folder, exercise)
+    else:
+        said = borrowed(folder, exercise, checked.submission.source(exercise))
     return "\n".join(wrapped(said, screen_width(), first="  ", hang=2)) if said else ""
 
 

@@ -15,6 +15,7 @@ from grader.errors import UsageError, writing
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine, sum_up
 from grader.handin.choose import chosen_exercises, read_work
+from grader.handin.read import Submission
 from grader.records.results import Document
 from grader.student.findings import Finding, Findings
 from grader.student.progress import remember_result
@@ -27,6 +28,7 @@ class Checked:
     document: Document
     found: Sequence[Finding]
     findings: Findings
+    submission: Submission
 
 
 def grade_many(
@@ -57,7 +59,7 @@ def grade_many(
     if request.html is not None:
         _write_page(request.html, found, document)
     progress.finish()
-    return Checked(document, found, findings)
+    return Checked(document, found, findings, submission)
 
 
 def _chosen(request: CheckRequest, folder: CourseFolder) -> list[Exercise]:

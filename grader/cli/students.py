@@ -52,7 +52,9 @@ def check(
 ) -> None:
     """Grade your own work and say what is right, what is not, and what to do next.
 
-    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head.
+    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head. Points are
+    earned for shapes, values (numeric), gradients, properties that any right answer has, and for
+    not being one of the known mistakes (bug).
 
     \b
     Examples:

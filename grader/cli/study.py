@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import webbrowser
 from pathlib import Path
 
 import click
@@ -33,7 +34,7 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     if html is None:
-        click.launch(str(path))
+        webbrowser.open(path.resolve().as_uri())  # which opens none where there is no screen
     return f"the lesson is in {click.format_filename(path)}"
 
 

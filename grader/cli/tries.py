@@ -42,7 +42,8 @@ def run_try(request: TryRequest) -> None:
     chosen = _chosen(exercise, questions, request)
     work = read_work(folder, request.submission, [exercise])
     with ExitStack() as ending:
-        table = _Table(folder, exercise, work, ending, request.submission is None)
+        own, single = request.submission is None, request.number is not None
+        table = _Table(folder, exercise, work, ending, own, single)
         for text in table.played(chosen):
             click.echo(text)
 
@@ -67,6 +68,7 @@ class _Table:
     work: Submission
     ending: ExitStack
     own: bool  # it is the student's own work, and not a file elsewhere
+    single: bool  # one question was asked for by its number
 
     @cached_property
     def bench(self) -> Bench:
@@ -85,8 +87,11 @@ class _Table:
             if missing is not None:
                 yield self._shown(replace(one, outcome=missing))
                 continue
-            bench = self.bench
             given = one.guess
+            if given is None and not can_ask() and not self.single:
+                yield f"  Guess with: grade try {self.exercise.id} {one.number} --guess 1"
+                continue
+            bench = self.bench
             if given is None and can_ask():
                 given = _asked(len(one.question.choices))
                 if given == 0:
@@ -121,3 +126,4 @@ def _asked(choices: int) -> int | None:
             return None
         if said.isdecimal() and 1 <= int(said) <= choices:
             return int(said)
+        click.echo(f"  That is no number from 1 to {choices}.")

@@ -22,6 +22,7 @@ from grader.worker.protocol import Action
 
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
+_SINGLE = 3  # where an output is one number each: so many for each bug
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 
 
@@ -49,12 +50,12 @@ def known_partly(
     own = evidence.key.suspects.get(name)
     if own is None or look.wrong.sum() <= 1:
         return None
-    alone = look.best(own.of_values(look.rows))
-    both = pairs().get(name)
-    found = alone
-    if both is not None:
+    found = look.best(own.of_values(look.rows))
+    if (both := pairs().get(name)) is not None:
         more = look.best(of_calls(both, evidence.calls, look.rows))
-        found = more if more and (not alone or more[0].count > alone[0].count) else alone
+        better = more and (not found or more[0].count > found[0].count)
+        if better and count_behaviours([own], (fit.names for fit in more)) == 1:
+            found = more  # of several, the second would be a guess
     if not found or count_behaviours([own], (fit.names for fit in found)) > LISTED:
         return None
     return _worded(evidence, found, int((~look.right).sum()), located)
@@ -78,6 +79,8 @@ class _Look:
         self.right: Array = np.asarray(right.equal_calls(self.seen, STRICT)[0][0])
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
         self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
+        single = all(self._numbers(call) <= 1 for call in self.calls)
+        self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
 
     def best(self, suspects: Suspects) -> list[_Fit]:
         """The suspects that explain most of the wrong cases, and break no right one."""
@@ -86,7 +89,9 @@ class _Look:
         explained = same & self.wrong & possible[:, np.newaxis]
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
-        fits = (count >= self.least) & (numbers >= _NUMBERS)
+        bugs = np.array([len(names) for names in suspects.names])
+        due = np.minimum(self.numbers * bugs, _NUMBERS)
+        fits = (count >= self.least) & (numbers >= due)
         if not fits.any():
             return []
         most = count[fits].max()
@@ -123,7 +128,7 @@ def _worded(
     far = nearness(max(fit.distance for fit in found))
     said = (
         f"In {found[0].count} of the {wrong} cases that are wrong your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. In the others there is more."
+        f"what comes out when {ways_of(groups)}. In the others there is more: mend this first."
     )
     return Diagnosis(
         target=evidence.target.name,

@@ -354,23 +354,24 @@ class Course(Record):
 
     def beside(self, exercise: Exercise) -> list[Exercise]:
         """Return the exercises of the same part."""
-        own = next((p.exercises for p in self.parts if exercise.id in p.exercises), None)
-        return [one for one in self.exercises if own is None or one.id in own]
+        return [one for one in self.exercises if self.part_of(one) == self.part_of(exercise)]
+
+    def part_of(self, exercise: Exercise) -> Part | None:
+        """Return the part that an exercise belongs to, None in a course without parts."""
+        return next((part for part in self.parts if exercise.id in part.exercises), None)
 
     def subtotals(self, scores: Mapping[str, tuple[float, float]]) -> tuple[Subtotal, ...]:
         """Return points of each part, of `scores` (points, possible) by exercise; () for one."""
         found = []
         for part in self.parts:
-            own = [scores[exercise] for exercise in part.exercises if exercise in scores]
-            if own:
+            if own := [scores[exercise] for exercise in part.exercises if exercise in scores]:
                 score, possible = (round(sum(points), 4) for points in zip(*own, strict=True))
                 found.append(Subtotal(part.name, part.title, score, possible))
         return tuple(found) if len(found) > 1 else ()
 
     def limits_of(self, exercise: Exercise) -> Limits:
         """Return what a submission may use in an exercise."""
-        own = exercise.limits.model_dump(exclude_none=True)
-        return self.limits.model_copy(update=own) if own else self.limits
+        return self.limits.model_copy(update=exercise.limits.model_dump(exclude_none=True))
 
     @property
     def widest_limits(self) -> Limits:
@@ -385,16 +386,15 @@ class Course(Record):
     def properties(self, exercise: Exercise, target: Target) -> list[Property]:
         """Return a target's own properties and those of all targets that can apply to it."""
         of_modules = self.every_module if target.kind is not TargetKind.FUNCTION else []
-        void = (exercise.framework or self.framework).void
-        general = [one for one in (*self.every_target, *of_modules) if one.kind not in void]
         own = {p.name for p in target.properties} | set(target.without)
+        void = (exercise.framework or self.framework).void
+        general = [p for p in (*self.every_target, *of_modules) if p.kind not in void]
         inherited = [p for p in general if p.name not in own and not p.misfit(exercise, target)]
         return [*target.properties, *inherited]
 
     def property_of(self, check: CheckId) -> Property | None:
         """Return the property that a check is of, whatever its id; None for another kind."""
-        if check.kind is not Kind.PROPERTY:
-            return None
         exercise = self.exercise(check.exercise)
         declared = self.properties(exercise, exercise.target(check.target))
-        return next((prop for prop in declared if prop.name == check.name), None)
+        asked = check.name if check.kind is Kind.PROPERTY else None
+        return next((prop for prop in declared if prop.name == asked), None)

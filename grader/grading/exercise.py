@@ -105,7 +105,7 @@ def run_exercise(
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
-    checks = name_causes(found, partial(_causes_of, exercise, source, judged))
+    checks = name_causes(found, partial(_causes_of, exercise, source))
     told = {one.evidence.target.name: one.evidence for one in judged}
     return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
 
@@ -136,18 +136,10 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str
     }
 
 
-def _causes_of(
-    exercise: Exercise, source: Source, judged: Sequence["_Judged"], target: str
-) -> list[str]:
-    """Return the targets that one may use and that its text does name.
-
-    None where a mistake is named that is in none of them: its own hint comes first.
-    """
+def _causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
+    """Return the targets that one may use and that its text does name."""
     read = names_used([text for _, text in source.units], target)
-    used = [other for other in exercise.target(target).uses if other in read]
-    named = {d.target: set(d.bugs) for one in judged if (d := one.diagnosis)}
-    theirs = {bug for other in used for bug in named.get(other, ())}
-    return used if named.get(target, set()) <= theirs else []
+    return [other for other in exercise.target(target).uses if other in read]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.key import AnswerKey
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of
+from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of
 
 # faults for which a run has no values to lay beside the expected ones
 _STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
@@ -30,6 +30,7 @@ class Made:
     """A tensor that the submission's run made."""
 
     operation: str  # its name in the framework
+    call: str  # within which call of the submission's, "" where in none
     given: bool  # came in, and no operation made it
     values: Array
     steps: tuple[str, ...]  # named steps whose values it holds
@@ -145,7 +146,8 @@ def _made(
         if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
         held = tuple(n for n, expected in steps.items() if same_values(expected, values))
-        made.append(Made(names.get(operation, operation), operation == GIVEN, values, held))
+        known = names.get(operation, operation)
+        made.append(Made(known, call_of(name), operation == GIVEN, values, held))
     return tuple(made)
 
 

@@ -20,8 +20,8 @@ class Independent(Moved):
     )
     words: ClassVar[Words] = ("among others", "alone")
     step: ClassVar[str] = (
-        "look for what mixes along {dim}, such as a softmax, a mean or a reshape, or for a mask or "
-        "dropout"
+        "look for what mixes along {dim}, such as a softmax, a mean or a reshape, for a mask or "
+        "dropout, or for the size of that axis in a formula"
     )
 
     kind: Literal["independent"]

@@ -47,9 +47,8 @@ class Raises(Kind):
             return ""
         if self.error in answer.error.bases:
             return f"{name} goes unnoticed until the {evidence.words.noun} is called"
-        usual = evidence.answers[evidence.first_call.id].error
         unknown = set(evidence.unknown_options) & set(call.options)
-        if unknown or (usual is not None and usual.type == answer.error.type):
+        if unknown or self._ends_as_usual(evidence, answer.error):
             return ""  # it fails for a reason of another kind
         came = clean(answer.error.type, 80)
         article = "an" if came[:1] in "AEIOU" else "a"
@@ -67,6 +66,13 @@ class Raises(Kind):
             written = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK
             if answer.error.type == "NotImplementedError" and not written:
                 return explain_status(evidence, answer, case)
+            if self._ends_as_usual(evidence, answer.error):
+                return Judgement(
+                    Status.FAILED,
+                    f"{case.name} should raise {self.error}; it fails as the other cases do",
+                    next_step=f"mend those first; then check for it and raise {self.error}",
+                    case=case,
+                )
             said = describe_student_error(evidence, answer.error)
             message = f"{case.name} should raise {self.error}, it raised {said}"
         elif answer.status is AnswerStatus.OK:
@@ -75,6 +81,11 @@ class Raises(Kind):
             return explain_status(evidence, answer, case)
         step = f"check for it and raise {self.error} with a helpful text"
         return Judgement(Status.FAILED, message, next_step=step, case=case)
+
+    def _ends_as_usual(self, evidence: Evidence, error: StudentError) -> bool:
+        """Whether the case ends in an exception that has nothing to do with it."""
+        usual = evidence.answers[evidence.first_call.id].error
+        return usual is not None and usual.type == error.type
 
     def _late(self, case: DrawnCase, words: Vocabulary) -> Judgement:
         return Judgement(

@@ -1,13 +1,17 @@
 """The table of `grade explain`: the lesson's steps beside the student's own run."""
 
+from collections.abc import Sequence
+from itertools import groupby
+
 import click
 
-from grader.grading.trace import Step, Trace
+from grader.grading.trace import Made, Step, Trace
 from grader.records.results import State
 from grader.records.text import clean, ended, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
 _LINES = 40  # tensors of a run that are listed
+_NOT_TOLD = "Not told is what follows from a wrong step, or is done in another way than expected."
 # what torch calls operations inside, by the names under which they are written
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
 
@@ -27,6 +31,8 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
     lines += wrapped(f"case {case.name} ({sizes})", width, first="  ", hang=2)
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
+    if any(step.state is State.OPEN for step in trace.steps):
+        lines += ["", *wrapped(_NOT_TOLD, width, first="  ", hang=2)]
     if trace.trouble:
         lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
     if any(not m.given for m in trace.made):
@@ -65,15 +71,23 @@ def _coloured(line: str) -> str:
 
 
 def _made_lines(trace: Trace, width: int) -> list[str]:
-    shown = trace.made[:_LINES]
-    rows = [(_plain(m.operation), _shape(trace, m.values.shape), ", ".join(m.steps)) for m in shown]
+    calls = [(call, list(made)) for call, made in groupby(trace.made, lambda m: m.call or id(m))]
+    shown = calls[:_LINES]
+    rows = [_row(trace, str(call) if made[0].call else "", made) for call, made in shown]
     alone = columns([row[:2] for row in rows], "<<", indent=4)
     lines = []
     for row, line, short in zip(rows, columns(rows, "<<<", indent=4), alone, strict=True):
         broken = row[2] and width_of(line) > width
         lines += [short, f"      {row[2]}"] if broken else [line]
-    more = len(trace.made) - _LINES
+    more = len(calls) - _LINES
     return [*lines, f"    and {more} more"] if more > 0 else lines
+
+
+def _row(trace: Trace, call: str, made: Sequence[Made]) -> tuple[str, str, str]:
+    """What one line tells: an operation, or a call and all that was made in it."""
+    name = clean(f"{call.partition(' ')[2]}()", 40) if call else _plain(made[-1].operation)
+    steps = dict.fromkeys(step for one in made for step in one.steps)
+    return name, _shape(trace, made[-1].values.shape), ", ".join(steps)
 
 
 def _plain(operation: str) -> str:

@@ -59,6 +59,7 @@ def _footer(turn: Turn, width: int) -> list[str]:
         all_right = turn.earned >= turn.possible
         text = "That was the last: all exercises are complete." if all_right else "All is right."
         return [click.style(f"✓ {text}", fg="green")]
-    total = f"{number(turn.earned)} of {number(turn.possible)} points in all"
+    where = f"of {turn.part}" if turn.part else "in all"
+    total = f"{number(turn.earned)} of {number(turn.possible)} points {where}"
     help_ = f"save the file to check again · grade hint {turn.result.exercise} · Ctrl+C ends"
     return [click.style(line, dim=True) for line in wrapped(f"{total} · {help_}", width)]

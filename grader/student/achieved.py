@@ -1,11 +1,13 @@
-"""What a student can do once an exercise is complete, and what comes next."""
+"""What a student hears beside a check: what an exercise was for, and what it was checked with."""
 
 from grader.bundle.solutions import released_solution
 from grader.course.lesson import find_passage, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
+from grader.handin.read import Source
 from grader.student.progress import load_progress
 from grader.student.stubs import untouched_stub
+from grader.worker.protocol import Earlier
 
 _GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
 
@@ -16,6 +18,26 @@ def achieved(folder: CourseFolder, exercise: Exercise) -> str:
     if passage is None:
         return ""
     return f"You can now{passage.text.removeprefix(_GOAL)} Next: {_next_command(folder, exercise)}"
+
+
+def borrowed(folder: CourseFolder, exercise: Exercise, source: Source) -> str:
+    """Say which exercises a check took from the course that the student has not completed.
+
+    "" where there are none, or where some part of the exercise is checked with the student's own.
+    """
+    if any(target.earlier is not Earlier.STANDINS for target in exercise.targets):
+        return ""
+    text, progress = "".join(text for _, text in source.units), load_progress(folder)
+    earlier = [e for e in folder.course.earlier(exercise) if e.stem in text]
+    names = [one.id for one in earlier if not progress.of(one.id).passed]
+    if not names:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    verb, own = ("is", "yours is") if len(names) == 1 else ("are", "yours are")
+    return (
+        f"In this check {listed} {verb} the course's own, for {own} not complete yet: "
+        f"grade check {names[0]}"
+    )
 
 
 def _next_command(folder: CourseFolder, exercise: Exercise) -> str:

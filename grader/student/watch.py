@@ -106,7 +106,8 @@ class Turn:
     change: Change | None  # None at an exercise's first run
     finished: str  # the exercise that was passed just before, "" where none was
     last: bool  # no exercise is left: all are passed
-    earned: float  # points of the course or its part, as far as they are known
+    part: str  # of the course, "" in one without parts
+    earned: float  # points of the part, or else the course, as far as they are known
     possible: float
 
 
@@ -181,12 +182,13 @@ class Watch:
         results[current.id] = result
         self.remember(result, submission.source(current))
         known = {**(self.scores or {}), **{i: r.score for i, r in results.items()}}
-        own = course.beside(current)
+        own, part = course.beside(current), course.part_of(current)
         return Turn(
             result,
             compare_results(before, result) if before else None,
             finished,
             last=result.status is Status.PASSED and self._next(current, results) is None,
+            part=part.name if part else "",
             earned=round(sum(known.get(exercise.id, 0.0) for exercise in own), 2),
             possible=sum(exercise.points for exercise in own),
         )

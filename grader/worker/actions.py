@@ -289,17 +289,17 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     """
     ready = bench.targets.get_ready(call)
     inputs = bench.targets.inputs(call.inputs)
-    recorder = Recorder([v for v in inputs if isinstance(v, Tensor)])
+    recorder = Recorder([v for v in inputs if isinstance(v, Tensor)], bench.labels)
     with (
         contextlib.suppress(Exception),
         torch.no_grad(),
         sdpa_kernel(SDPBackend.MATH),
         recorder,
-        recorder.watching(bench.labels),
+        recorder.watching(),
     ):
         ready.function(*inputs)
-    for number, (operation, value) in enumerate(recorder.made):
-        claim.add(seen_name(number, operation), value)
+    for number, (operation, call_name, value) in enumerate(recorder.made):
+        claim.add(seen_name(number, operation, call_name), value)
     for number, (variable, value) in enumerate(recorder.held):
         claim.add(held_name(number, variable), value)
 

@@ -46,9 +46,12 @@ def tensor_name(group: Group, name: str | int = "") -> str:
     return group.value if name == "" else f"{group}/{name}"
 
 
-def seen_name(number: int, operation: str) -> str:
-    """Return the name of a tensor that an operation made in a recorded run."""
-    return tensor_name(Group.SEEN, f"{number:03}/{operation}")
+def seen_name(number: int, operation: str, call: str) -> str:
+    """Return the name of a tensor that an operation made in a recorded run.
+
+    `call` tells within which call of the submission's, "" where a line of its own did it.
+    """
+    return tensor_name(Group.SEEN, f"{number:03}/{operation}/{call}")
 
 
 def held_name(number: int, variable: str) -> str:
@@ -76,7 +79,12 @@ def name_of(tensor: str) -> str:
 
 def operation_of(seen: str) -> str:
     """Return which operation made a tensor of a recorded run, from its name in the group."""
-    return seen.partition("/")[2]
+    return seen.partition("/")[2].partition("/")[0]
+
+
+def call_of(seen: str) -> str:
+    """Return within which call a tensor of a recorded run was made, "" where in none."""
+    return seen.partition("/")[2].partition("/")[2]
 
 
 def variable_of(held: str) -> str:

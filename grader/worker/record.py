@@ -1,4 +1,7 @@
-"""Records the tensors that a run produces, by which operations, and which variables hold them."""
+"""Records the tensors that a run produces: by which operations, in which calls of the code's own.
+
+And which variables hold them.
+"""
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -17,15 +20,22 @@ _MOST = 256  # tensors that are kept
 _HELD = 100  # tensors of variables that are kept
 _LARGEST = 1 << 14  # numbers of a tensor that is kept
 _NAME = 40  # letters of a name that is kept
+_FRAMEWORKS = ("torch", "keras", "numpy", "grader")
 
 
 class Recorder(TorchDispatchMode):
-    """Keeps a copy of each real tensor that an operation returns, in order, with its name."""
+    """Keeps a copy of each real tensor that an operation returns, in order, with its name.
 
-    def __init__(self, inputs: Sequence[Tensor]) -> None:
-        """`inputs` count as seen: a step may be one of them, unchanged."""
+    And with the call of a layer, or of a function from elsewhere, in which it was made.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], labels: Collection[str] = ()) -> None:
+        """`inputs` count as seen: a step may be one of them. `labels` name the code's own files."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.made = [(GIVEN, value.clone()) for value in inputs]
+        self.made = [(GIVEN, "", value.clone()) for value in inputs]
+        self._labels = labels
+        self._call: FrameType | None = None  # the latest, alive, so that it is told from others
+        self._calls = 0
         self.held: list[tuple[str, Tensor]] = []  # by variable, in order
         self._noted: dict[tuple[str, int, int], Tensor] = {}  # alive, so that no id comes again
         self._paused = False
@@ -40,15 +50,16 @@ class Recorder(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         for value in tree_leaves(out):
             if not self._paused and _is_kept(value) and len(self.made) < _MOST:
-                self.made.append((str(func.overloadpacket.__name__)[:_NAME], torch.clone(value)))
+                operation = str(func.overloadpacket.__name__)[:_NAME]
+                self.made.append((operation, self._current_call(), torch.clone(value)))
         return out
 
     @contextmanager
-    def watching(self, labels: Collection[str]) -> Iterator[None]:
-        """Note what the local variables of some files hold, after each line."""
+    def watching(self) -> Iterator[None]:
+        """Note what the local variables of the code's own files hold, after each line."""
 
         def trace(frame: FrameType, event: str, _: Any) -> Any:
-            if frame.f_code.co_filename not in labels:
+            if frame.f_code.co_filename not in self._labels:
                 return None
             if event in ("line", "return"):
                 self._note(frame)
@@ -61,6 +72,23 @@ class Recorder(TorchDispatchMode):
         finally:
             sys.settrace(before)
 
+    def _current_call(self) -> str:
+        """The call in a line of the code's own that runs now, by a number and a name.
+
+        "" where the line itself does the operation, or a function of the framework's.
+        """
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - it is what tells the caller
+        called = []
+        while frame is not None and frame.f_code.co_filename not in self._labels:
+            called.append(frame)
+            frame = frame.f_back
+        if frame is None or not called or not (name := _call_name(frame, called[::-1])):
+            return ""
+        if called[-1] is not self._call:
+            self._call = called[-1]
+            self._calls += 1
+        return f"{self._calls} {name}"[:_NAME]
+
     def _note(self, frame: FrameType) -> None:
         self._paused = True
         for name, value in list(frame.f_locals.items()):
@@ -71,6 +99,26 @@ class Recorder(TorchDispatchMode):
                 self._noted[what] = value
                 self.held.append((name[:_NAME], torch.clone(value)))
         self._paused = False
+
+
+def _call_name(caller: FrameType, called: Sequence[FrameType]) -> str:
+    """The name of a layer that is called, or of a function; "" for one of the framework's."""
+    layers = (frame.f_locals.get("self") for frame in called)
+    layer = next((one for one in layers if isinstance(one, nn.Module)), None)
+    if layer is None:
+        package = str(called[0].f_globals.get("__name__")).partition(".")[0]
+        return "" if package in _FRAMEWORKS else called[0].f_code.co_name
+    names = (name for name, part in _parts(caller) if part is layer)
+    return next(names, "") or type(layer).__name__
+
+
+def _parts(frame: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
+    """The parts, by name, of the modules whose methods run: the innermost first."""
+    while frame is not None:
+        owner = frame.f_locals.get("self")  # a comprehension has none
+        if isinstance(owner, nn.Module):
+            yield from owner.named_modules()
+        frame = frame.f_back
 
 
 def _is_kept(value: Any) -> bool:

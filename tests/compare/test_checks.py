@@ -1073,6 +1073,28 @@ def test_mistake_is_told_once_where_one_target_uses_another(graded: Any) -> None
     assert "uses `attention_weights`, which is not right yet" in step
 
 
+def test_helper_that_is_wrong_comes_first_beside_a_named_mistake(graded: Any) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("split.transpose(1, 2)  # (b, h, t, d)", "split.reshape(b, num_heads, t, d)"),
+        ("self.to_keys(x)", "self.to_keys(queries)"),
+    )
+    result = graded("exercise3", text)
+    assert "MultiHeadSelfAttention" in {d.target for d in result.diagnoses if d.bugs}
+    step = find_check(result, "MultiHeadSelfAttention/numeric").next_step
+    assert "uses `fold_heads`, which is not right yet: start there" in step
+
+
+def test_case_to_refuse_that_fails_as_all_do_is_not_blamed_for_it(graded: Any) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("self.to_keys(x)", "self.to_keys(x) @ x"),
+        ("raise ValueError(", "print("),
+    )
+    check = find_check(graded("exercise3", text), "property/indivisible")
+    assert check.message.endswith("should raise ValueError; it fails as the other cases do")
+
+
 def test_target_that_waits_for_another_is_skipped_with_the_reason(graded: Any) -> None:
     text = edited(solution("exercise1"), (_FACTOR, "    raise NotImplementedError\n"))
     check = find_check(graded("exercise1", text), "scaled_dot_product_attention/numeric")

@@ -56,6 +56,12 @@ def test_diagnosis_names_a_bug_in_one_branch(grade_text: Callable[..., Any]) -> 
     assert result.diagnoses[0].evidence.startswith(start)
 
 
+def test_a_scale_of_zero_is_no_missing_scale(grade_text: Callable[..., Any]) -> None:
+    chosen = ("if scale is None else scale", "if not scale else scale")
+    (found,) = grade_text(_changed("exercise1_attention.py", chosen)).diagnoses[:1]
+    assert found.bugs == ("scale-zero-unheard",)
+
+
 def test_a_bug_of_structure_is_told_from_another_that_registers_as_many_numbers(
     grade_text: Callable[..., Any],
 ) -> None:

@@ -11,6 +11,7 @@ from grader.student.achieved import achieved
 from grader.student.progress import CourseProgress, ExerciseProgress
 
 _FILE = "exercise3_multi_head.py"
+_FIRST = "exercise1_attention.py"
 
 
 def test_full_points_tell_what_is_learnt_and_what_is_next(
@@ -29,6 +30,17 @@ def test_only_the_report_of_own_work_tells_it(
 ) -> None:
     shutil.copy(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
     assert "You can now" not in run_grade("check", "3", "--course", course, *option).out
+
+
+def test_a_check_tells_which_exercises_it_took_from_the_course(
+    run_grade: RunGrade, course: Path
+) -> None:
+    shown = " ".join(run_grade("check", "2", "--course", course).out.split())
+    said = "In this check exercise1 is the course's own, for yours is not complete yet"
+    assert shown.endswith(f"{said}: grade check exercise1")
+    shutil.copy(SUBMISSIONS / "perfect" / _FIRST, course / "exercises" / _FIRST)
+    run_grade("check", "1", "--course", course)
+    assert "In this check" not in run_grade("check", "2", "--course", course).out
 
 
 def test_after_the_last_open_exercise_comes_the_zip(course: Path) -> None:

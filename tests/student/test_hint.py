@@ -196,6 +196,35 @@ def test_explain_shows_where_a_wrong_run_left_the_path(shipped_engine: Engine) -
     assert "bmm" in {made.operation for made in trace.made}
 
 
+def test_explain_tells_a_call_of_a_layer_or_of_another_exercise_in_one_line(
+    shipped_engine: Engine,
+) -> None:
+    source = _text("perfect", "exercise3_multi_head.py")
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    run = click.unstyle(render_trace(trace, "exercise3")).partition("tensor by tensor")[2]
+    calls = [line.split()[0] for line in run.splitlines() if "()" in line]
+    layers = ["to_queries()", "to_keys()", "to_values()"]
+    assert calls == [*layers, "scaled_dot_product_attention()", "unify_heads()"]
+    assert "scores, weights, attended" in run
+    assert "softmax" not in run
+
+
+def test_explain_lists_what_helpers_of_the_file_do(shipped_engine: Engine) -> None:
+    text = """import torch
+
+def _scores(x):
+    return x @ x.transpose(1, 2)
+
+def self_attention(x):
+    return torch.nn.functional.softmax(_scores(x), dim=-1) @ x
+"""
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise1", "self_attention")
+    assert [(m.operation, m.call) for m in trace.made if m.steps] == [
+        ("bmm", ""), ("_softmax", ""), ("bmm", "")
+    ]  # fmt: skip
+
+
 def test_explain_reads_the_rows_of_a_fused_layer_as_grading_did(shipped_engine: Engine) -> None:
     text = """from torch import nn
 

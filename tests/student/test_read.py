@@ -1,8 +1,9 @@
 """`grade read`: a lesson as a page, opened or written."""
 
+import webbrowser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-import click
 import pytest
 
 from grader.cli.study import run_read
@@ -12,7 +13,9 @@ from grader.cli.study import run_read
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The pages that were opened, for no browser is here."""
     pages: list[str] = []
-    monkeypatch.setattr(click, "launch", pages.append)
+    monkeypatch.setattr(
+        webbrowser, "open", lambda address: pages.append(unquote(urlsplit(address).path))
+    )
     return pages
 
 

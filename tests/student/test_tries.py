@@ -47,7 +47,8 @@ def test_guess_is_shown_beside_what_came_out(written: Path) -> None:
 def test_questions_are_put_one_after_the_other(written: Path) -> None:
     done = typed(written, "exercise1", answers="9\nx\n3\n\nq\n")
     assert done.exit_code == 0
-    assert done.output.count("Your guess, 1 to 3") == 5  # two are no guess
+    assert done.output.count("Your guess, 1 to 3") == 5
+    assert done.output.count("That is no number from 1 to 3.") == 2
     assert "You guessed 3" in done.output
     assert "That is what came out." in done.output
     assert "question 3 of 3" in done.output
@@ -58,7 +59,9 @@ def test_nobody_is_asked_in_a_pipe(written: Path) -> None:
     done = typed(written, "exercise1")
     assert done.exit_code == 0
     assert "Your guess" not in done.output
-    assert done.output.count("What came out is") == 3
+    assert "Guess with: grade try exercise1 3 --guess 1" in done.output
+    assert "What came out is" not in done.output
+    assert "What came out is" in typed(written, "exercise1", "1").output
 
 
 @pytest.mark.usefixtures("somebody")

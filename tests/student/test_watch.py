@@ -239,7 +239,9 @@ def test_change_of_a_whole_target_is_one_word_and_names_no_known_mistake() -> No
 @pytest.mark.parametrize("width", [40, 80])
 def test_screen_fits_its_width_without_colours(width: int) -> None:
     change = Change(-1.5, ("f numeric", "f trained"), ("f shape",))
-    turn = Turn(_result(1.0, _check("shape", Status.FAILED)), change, "exercise2", False, 12, 100)
+    turn = Turn(
+        _result(1.0, _check("shape", Status.FAILED)), change, "exercise2", False, "", 12, 100
+    )
     shown = click.unstyle(render_turn(turn, width=width))
     assert max(len(line) for line in shown.splitlines()) <= width
     for said in ("exercise2 is complete", "1.5 points fewer", "f numeric", "no longer right"):

@@ -8,6 +8,7 @@ from grader.records.calls import Call
 from grader.worker import control
 from grader.worker.names import (
     Group,
+    call_of,
     compared,
     group_of,
     name_of,
@@ -85,7 +86,9 @@ def test_name_of_a_tensor_tells_its_group_and_its_name() -> None:
     name = tensor_name(Group.GRADIENT, "layers.0.weight")
     assert (group_of(name), name_of(name)) == (Group.GRADIENT, "layers.0.weight")
     assert group_of(tensor_name(Group.AFTER)) is Group.AFTER
-    assert operation_of(name_of(seen_name(3, "softmax"))) == "softmax"
+    seen = name_of(seen_name(3, "softmax", "2 attend"))
+    assert (operation_of(seen), call_of(seen)) == ("softmax", "2 attend")
+    assert call_of(name_of(seen_name(3, "softmax", ""))) == ""
 
 
 def test_gradients_of_inputs_are_compared_with_those_of_parameters_and_are_none() -> None:

@@ -157,10 +157,15 @@ class Oracle:
             for case in self.key.plan.numeric_cases(target)
             if case.group in without
         }
-        text, right = self.material.text(self._bare(made)), self._values(self.solution, target)
+        bugs, deviations = made.of("bugs"), made.of("deviations")
+        # beside each deviation, too: an option that is not heard may make two bugs one
+        beside = [Composition(made.styles, (*bugs, one)) for one in deviations]
+        programs = [self._bare(made), *map(self.material.plain, beside)]
+        right = self._values(self.solution, target)
         texts = [self._values(theirs, target) for theirs in self._known(names, target)]
         known = [t for t in texts if any(not _same_values(t[c], a) for c, a in right.items())]
-        for way in self._ways(made, target):
+        for one, way in product(programs, self._ways(made, target)):
+            text = self.material.text(one)
             mine = {c: a for c, a in self._values(text, target, way).items() if c not in out}
             if scope is not Scope.EVERY:
                 mine = {c: a for c, a in mine.items() if a.status is AnswerStatus.OK}
@@ -190,15 +195,13 @@ class Oracle:
         )
 
     def registers_as(self, made: Composition, target: str, name: str) -> bool:
-        """Whether as many numbers are registered in every call as under a known bug."""
-        mine = self._answers(self.material.text(self._bare(made)), target)
+        """Whether as many numbers are registered as under a known bug, wherever both come about."""
+        mine = _registered(self._answers(self.material.text(self._bare(made)), target))
+        known = (_registered(self._answers(text, target)) for text in self._known([name], target))
         return any(
-            all(
-                answer.info.registered == theirs[call].info.registered
-                for call, answer in mine.items()
-            )
-            for text in self._known([name], target)
-            for theirs in [self._answers(text, target)]
+            both and all(mine[call] == theirs[call] for call in both)
+            for theirs in known
+            for both in [mine.keys() & theirs.keys()]
         )
 
     def gives_outputs(self, made: Composition, target: str) -> bool:
@@ -310,6 +313,12 @@ def _exchanged(call: Call, way: Arrangement) -> Call:
 
 
 # ---- comparing ----------------------------------------------------------------------------------
+
+
+def _registered(answers: Answers) -> dict[str, int]:
+    """How many numbers are registered, for each call in which a module came about."""
+    found = {call: answer.info.registered for call, answer in answers.items()}
+    return {call: count for call, count in found.items() if count is not None}
 
 
 def _steps(

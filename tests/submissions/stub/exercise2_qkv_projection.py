@@ -31,10 +31,10 @@
 #
 # ## The formulas
 #
-# For one vector $x$ of width $k$ (Vaswani et al. 2017, sections 3.2.1 and 3.2.2):
+# For one vector $x$ of width $k$, a row (Vaswani et al. 2017, sections 3.2.1 and 3.2.2):
 #
-# $$q = W_q\, x, \qquad \kappa = W_k\, x, \qquad v = W_v\, x,
-# \qquad W_q, W_k, W_v \in \mathbb{R}^{d \times k}$$
+# $$q = x\, W_q, \qquad \kappa = x\, W_k, \qquad v = x\, W_v,
+# \qquad W_q, W_k, W_v \in \mathbb{R}^{k \times d}$$
 #
 # With `bias=True` a learned vector of width $d$ is added to each. A head is then
 #
@@ -84,7 +84,7 @@
 # ```
 #
 # For the fourth input the products are 18, 28, 32 and 54. Unscaled, its weights are 1 and three
-# numbers below a billionth: all but the last key have ceased to learn.
+# numbers below a billionth: hardly any gradient reaches the other keys, and they cannot learn.
 #
 # ## Traps
 #
@@ -97,8 +97,8 @@
 # - **A bias where none was asked for,** or none where it was. torch's linear layer has one unless
 #   told otherwise, and here the default is none.
 # - **A weight the wrong way round.** torch stores a linear weight as (out, in), that is $(d, k)$.
-#   The matrices of the example above are written (in, out). With a raw parameter of your own and
-#   equal widths, the wrong product raises no error.
+#   The matrices of the formulas and of the example are written (in, out). With a raw parameter of
+#   your own and equal widths, the wrong product raises no error.
 # - **Layers that nobody knows of.** Kept in a plain list or dict they are missing from
 #   `parameters()`: no optimizer trains them and no checkpoint saves them.
 # - **The root of the wrong width.** A head works at width $d$, and its scale comes from that, not
@@ -155,7 +155,7 @@ class QKVProjection(nn.Module):
 class AttentionHead(nn.Module):
     """Attend within a sequence through learned queries, keys and values.
 
-    Modules: `projection`, a `QKVProjection`.
+    Modules: `projection`, a `QKVProjection`, whose layers have biases only where `bias` is true.
     Source: Vaswani et al. 2017, section 3.2.2, for a single head.
     """
 

@@ -29,10 +29,10 @@
 #
 # ## The formulas
 #
-# For the heads $r = 1 \dots h$ (Vaswani et al. 2017, section 3.2.2):
+# For the heads $r = 0 \dots h - 1$ (Vaswani et al. 2017, section 3.2.2):
 #
 # $$Y_r = \mathrm{attention}(X W_q^r,\; X W_k^r,\; X W_v^r), \qquad
-# Y = [\,Y_1;\; \dots;\; Y_h\,]\, W_o + b_o$$
+# Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_o + b_o$$
 #
 # The matrices of one part, for all heads, stand side by side in one linear layer, which is
 # $h \cdot d$ wide.
@@ -47,7 +47,7 @@
 # | --- | --- | --- |
 # | x | (b, t, k) | |
 # | queries, keys, values | (b, t, h·d) | heads side by side |
-# | each of them folded | (b·h, t, d) | row b·h + i is head i of sample b |
+# | each of them folded | (b·h, t, d) | row n·h + i is head i of sample n |
 # | attended | (b·h, t, d) | exercise 1, with $d$ of one head |
 # | merged | (b, t, h·d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
@@ -125,7 +125,7 @@ from torch import Tensor, nn
 def fold_heads(x: Tensor, num_heads: int) -> Tensor:
     """Move the heads from the last axis into the batch.
 
-    Shapes: x (b, t, h*d); returns (b*h, t, d), where row b*h + i is head i of sample b.
+    Shapes: x (b, t, h*d); returns (b*h, t, d), where row n*h + i is head i of sample n.
     Source: Vaswani et al. 2017, section 3.2.2 (heads attend in parallel).
 
     Example: x (2, 5, 12) with three heads gives (6, 5, 4).
