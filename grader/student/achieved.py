@@ -7,7 +7,6 @@ from grader.course.models import Exercise
 from grader.handin.read import Source
 from grader.student.progress import load_progress
 from grader.student.stubs import untouched_stub
-from grader.worker.protocol import Earlier
 
 _GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
 
@@ -25,7 +24,7 @@ def borrowed(folder: CourseFolder, exercise: Exercise, source: Source) -> str:
 
     "" where there are none, or where some part of the exercise is checked with the student's own.
     """
-    if any(target.earlier is not Earlier.STANDINS for target in exercise.targets):
+    if exercise.builds_on_earlier:
         return ""
     text, progress = "".join(text for _, text in source.units), load_progress(folder)
     earlier = [e for e in folder.course.earlier(exercise) if e.stem in text]
