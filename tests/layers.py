@@ -143,3 +143,25 @@ def _reach(start: str, onward: dict[str, set[str]]) -> set[str]:
             seen.add(module)
             waiting += onward.get(module, ())
     return seen
+
+
+def with_library(library: str) -> set[str]:
+    """Return the modules that import a library as they are imported, by whatever way."""
+    files, onward = modules(), dict[str, set[str]]()
+    for name, path in files.items():
+        own = onward.setdefault(name, set())
+        for node in _at_import(ast.parse(path.read_text(encoding="utf-8")).body):
+            for wanted in _names(node, name, is_package=path.stem == "__init__"):
+                target = wanted if wanted in files else wanted.rpartition(".")[0]
+                own.add(target if target in files else wanted.partition(".")[0])
+    return {name for name in files if library in _reach(name, onward)}
+
+
+def _at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that run when a module is imported."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            continue
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)):
+            yield node
+            yield from _at_import(getattr(node, "body", []))

@@ -84,6 +84,8 @@ _RULES = (
     (r"matmul\(\) got an unexpected keyword argument 'transpose_[ab]'", _said(
         "ops.matmul does not transpose: give it ops.swapaxes(x, -1, -2), whose last two axes "
         "have changed places")),
+    (r"'(?:Tracked)?List' object is not callable|'list' object is not callable", _said(
+        "a list cannot be called: keras.Sequential(layers) can, which calls them in turn")),
     (r"a NoneType, not a layer of Keras", _said("check that every path ends in a return")),
     (r"a type, not a layer of Keras", _said("return an instance of the layer, not its class")),
     (r"cannot add new elements of state", _said(

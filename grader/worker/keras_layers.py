@@ -9,6 +9,7 @@ import contextlib
 import os
 import random
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,9 +19,9 @@ import torch
 from torch import nn
 
 from grader.worker.attached import Loose
-from grader.worker.binding import name_pairs, own_items
-from grader.worker.layouts import Form, Item
-from grader.worker.parts import Place
+from grader.worker.binding import Bond, Unbound, name_pairs, own_items
+from grader.worker.layouts import Form, Item, fitting_layouts
+from grader.worker.parts import Place, Uses, part_labels
 from grader.worker.protocol import Role, RoleKind
 from grader.worker.torch_modules import Inputs, TorchModules
 
@@ -110,6 +111,8 @@ class KerasLayers(TorchModules):
     def items(self, module: nn.Module, given: Sequence[nn.Module]) -> list[Item]:
         """Return the variables that training changes, by the attributes that hold them."""
         excluded = {id(p) for sublayer in given for p in sublayer.parameters()}
+        for layer in (layer for layer in given if isinstance(layer, keras.layers.Layer)):
+            excluded |= {id(variable.value) for variable in layer.variables}
         if not isinstance(module, keras.layers.Layer):
             return own_items(module, given)
         items = [item for one in _layers(module) for item in _items(one)]
@@ -148,13 +151,56 @@ class KerasLayers(TorchModules):
         kind = RoleKind.BIAS if matrix and last == "bias" else RoleKind.VECTOR
         return Role(item.meant, item.shape, kind)
 
-    def places(
-        self,
-        module: nn.Module,  # noqa: ARG002 - as torch's
-        exercises: Collection[str],  # noqa: ARG002
-    ) -> Mapping[str, Place]:
-        """Return nothing: the parts of what is put together are not told apart yet."""
-        return {}
+    def places(self, module: nn.Module, exercises: Collection[str]) -> Mapping[str, Place]:
+        """Return in which parts, of earlier exercises' classes, the parameters of a layer lie."""
+        names = {id(item.parameters[0]): item.name for item in self.items(module, ())}
+        places: dict[str, Place] = {}
+        count: Counter[str] = Counter()
+        for one in _layers(module):
+            labels = [name for name in part_labels(one.layer) if name.split(".")[0] in exercises]
+            for item in self.items(one.layer, ()) if labels else ():  # an inner part comes later
+                place = Place(labels[0], count[labels[0]], item.meant)
+                places[names[id(item.parameters[0])]] = place
+            count.update(labels[:1])
+        return places
+
+    def bind_parts(
+        self, module: nn.Module, roles: Sequence[Role], uses: Uses, run: Callable[[], Any]
+    ) -> tuple[list[Bond], list[nn.Module]]:
+        """Bind as torch's are; the order of use is that of the parts' variables."""
+        with torch.no_grad():
+            uses.note(run)
+        parts = self._parts(module, {role.part for role in roles}, uses)
+        due = {role.part: 1 + max(r.number for r in roles if r.part == role.part) for role in roles}
+        items = self.items(module, ())
+        whole = {id(item.parameters[0]): item for item in items}
+        bonds = []
+        for role in roles:
+            alike = parts.get(role.part, [])
+            own = self.items(alike[role.number], ()) if len(alike) == due[role.part] else []
+            found = next((item for item in own if item.meant == role.inner), None)
+            layouts = fitting_layouts([role], found) if found else []
+            if found is None or not layouts:
+                raise Unbound([role], items)
+            bonds.append(Bond((role,), whole[id(found.parameters[0])], layouts[0]))
+        return bonds, [layer for alike in parts.values() for layer in alike]
+
+    def _parts(
+        self, module: nn.Module, wanted: Collection[str], uses: Uses
+    ) -> dict[str, list[nn.Module]]:
+        """Return the parts of the wanted classes, in the order of use."""
+        named = {label.partition(".")[2]: label for label in wanted}
+        parts: dict[str, list[nn.Module]] = {}
+        for layer in self.modules(module):
+            # by name alone: a copy of an earlier class in the same file counts too
+            labels = [
+                named[kind.__name__] for kind in type(layer).__mro__ if kind.__name__ in named
+            ]
+            if labels:
+                parts.setdefault(labels[0], []).append(layer)
+        for alike in parts.values():
+            alike.sort(key=lambda layer: uses.first(self.items(layer, ())))
+        return parts
 
     def evaluating(self, module: nn.Module) -> Callable[..., Any]:
         """Return what calls a layer as it is called by default."""
@@ -181,10 +227,24 @@ def _layers(outermost: nn.Module) -> Iterator[_Found]:
             for name, value in _own(one.layer)
             for place, layer in _within(value, keras.layers.Layer)
         ]
-        # a model made of other layers' outputs holds them in no attribute
-        rest = enumerate(getattr(one.layer, "_layers", []))
-        inner += [_Found(f"{one.path}.layers.{n}".lstrip("."), layer) for n, layer in rest]
-        waiting = [*inner, *waiting]
+        # a model made of other layers' outputs holds them in no attribute, or in private ones
+        rest = [
+            _Found(f"{one.path}.layers.{place}".lstrip("."), layer)
+            for place, layer in enumerate(_held(one.layer))
+        ]
+        ready = isinstance(one.layer, keras.Model) and _is_of_keras(type(one.layer))
+        waiting = [*rest, *inner, *waiting] if ready else [*inner, *rest, *waiting]
+
+
+def _held(layer: nn.Module) -> list[nn.Module]:
+    """Return the layers that a model is made of, but for those that stand for its inputs."""
+    held = getattr(layer, "_layers", [])
+    return [one for one in held if not isinstance(one, keras.layers.InputLayer)]
+
+
+def _is_of_keras(kind: type) -> bool:
+    """Whether a class is one of the library's, and not of whoever uses it."""
+    return kind.__module__.startswith("keras.")
 
 
 def _items(found: _Found) -> Iterator[Item]:
@@ -196,7 +256,7 @@ def _items(found: _Found) -> Iterator[Item]:
             said = f"{found.path}.{item.said}".lstrip(".") if item.said else ""
             yield replace(item, name=name, members=(name,), said=said)
         return
-    library = type(layer).__module__.startswith("keras.")
+    library = _is_of_keras(type(layer))
     names = {
         id(variable): f"{name}{place}"
         for name, value in _own(layer)

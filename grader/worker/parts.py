@@ -127,6 +127,12 @@ class Uses(TorchFunctionMode):
         with self:
             run()
 
+    def first(self, items: Sequence[Item]) -> float:
+        """Return when some of the items was first used, in no unit; infinity where none was."""
+        return min(
+            (self._first.get(id(item.parameters[0]), _LAST) for item in items), default=_LAST
+        )
+
     def ordered(self, items: Sequence[Item]) -> list[Item]:
         """Return the items in the order of use; those that no call reached come last."""
         return sorted(items, key=lambda item: self._first.get(id(item.parameters[0]), _LAST))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from grader.worker.attached import named
 from grader.worker.binding import Bond, Memory, Unbound, bind
 from grader.worker.layouts import Item
-from grader.worker.parts import Uses, bind_parts
+from grader.worker.parts import Uses
 from grader.worker.probes import build_probe
 from grader.worker.protocol import (
     Argument,
@@ -131,7 +131,7 @@ class Targets:
             # parts of other names are bound as layers are, by their own names, shapes and order
             with contextlib.suppress(Unbound):
                 run = partial(module, *self.inputs(call.inputs))
-                bonds, parts = bind_parts(module, in_parts, partial(uses.note, run))
+                bonds, parts = self.framework.bind_parts(module, in_parts, uses, run)
                 given = [*given, *parts]
                 items = uses.ordered(self.framework.items(module, given))
                 roles = _outside(roles)

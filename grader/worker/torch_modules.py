@@ -5,15 +5,16 @@ worker, and those that build keys, do with modules beside calling them stands he
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.worker.attached import Loose, is_lazy, loose_things
-from grader.worker.binding import own_items
+from grader.worker.binding import Bond, own_items
 from grader.worker.layouts import Item
-from grader.worker.parts import Place, locate_parts
+from grader.worker.parts import Place, Uses, bind_parts, locate_parts
 from grader.worker.protocol import Role, RoleKind
 
 Inputs = Callable[[], list[Any]]  # makes the inputs of a case anew
@@ -66,6 +67,15 @@ class TorchModules:
     def places(self, module: nn.Module, exercises: Collection[str]) -> Mapping[str, Place]:
         """Return in which parts, of earlier exercises' classes, the parameters of a module lie."""
         return locate_parts(module, exercises)
+
+    def bind_parts(
+        self, module: nn.Module, roles: Sequence[Role], uses: Uses, run: Callable[[], Any]
+    ) -> tuple[list[Bond], list[nn.Module]]:
+        """Return the bonds of the roles that parts play, and the parts; raises Unbound.
+
+        `run` makes one call of the module, in which `uses` notes what is used when.
+        """
+        return bind_parts(module, roles, partial(uses.note, run))
 
     def evaluating(self, module: nn.Module) -> Callable[..., Any]:
         """Set a module to evaluation, and return what calls it so."""

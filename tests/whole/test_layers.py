@@ -5,7 +5,7 @@ from pathlib import Path
 
 import layers
 import pytest
-from layers import MAY_IMPORT, Arrow, allowed, arrows, circles, room_of
+from layers import MAY_IMPORT, Arrow, allowed, arrows, circles, room_of, with_library
 from support import ROOT
 
 _PAGE = ROOT / "docs/architecture.md"
@@ -21,6 +21,18 @@ def test_every_room_stands_in_the_table() -> None:
 def test_room_imports_what_the_table_allows(room: str) -> None:
     mine = [arrow for arrow in ARROWS if arrow.rooms[0] == room]
     assert [str(arrow) for arrow in mine if arrow.rooms[1] not in allowed(room)] == []
+
+
+def test_torch_is_imported_in_processes_of_their_own_alone() -> None:
+    """Those that build keys and audit; the worker aside, which is a child of its own."""
+    there = {name for name in with_library("torch") if room_of(name) != "worker"}
+    assert there == {
+        "grader.audit.compose.program", "grader.audit.mutation", "grader.audit.trial",
+        "grader.key.build", "grader.key.build_bugs", "grader.key.declared", "grader.key.drawing",
+        "grader.key.reference",
+    }  # fmt: skip
+    assert "grader.worker.keras_layers" in with_library("keras")
+    assert {room_of(name) for name in with_library("keras")} == {"worker"}
 
 
 def test_table_allows_no_arrow_that_runs_up() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import torch
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from grader.audit.compose.draw import compositions
@@ -24,7 +23,6 @@ from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.trace import Trace, trace_target
 from grader.handin.read import Source, Submission
-from grader.key.reference import reference_imports
 from grader.records.results import Status
 from grader.student.hints import next_hint
 
@@ -106,6 +104,10 @@ def _search(
 @contextlib.contextmanager
 def open_bench(course: Path) -> Iterator[Callable[[ToJudge | ToShrink], Judged | Found]]:
     """Give what judges compositions and makes them smaller, in a process of its own."""
+    import torch
+
+    from grader.key.reference import reference_imports
+
     torch.set_num_threads(1)
     folder = load_course(course)
     warm = WarmProcess()

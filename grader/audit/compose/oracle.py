@@ -9,24 +9,27 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.audit.compose.material import Composition, Material, Plant
-from grader.audit.compose.program import OwnRun, run_program
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.grading.arrangements import Arrangement
-from grader.key.reference import Reference, make_answer
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action, TargetKind
-from grader.worker.targets import Recipes
+
+if TYPE_CHECKING:  # torch comes where a program is run, in a process of its own
+    from grader.audit.compose.program import OwnRun
+    from grader.key.reference import Reference
+    from grader.worker.targets import Recipes
 
 _CLOSE = 1e-9  # of values that are the same in float64
 _CLOSE32 = 1e-4
@@ -83,7 +86,7 @@ class Oracle:
     key: AnswerKey
     material: Material
     solution: str
-    recipes: Recipes = field(default_factory=dict)
+    recipes: "Recipes" = field(default_factory=dict)
     seen: dict[tuple[object, ...], Answers] = field(default_factory=dict)
 
     def truth(self, made: Composition, target: str) -> Truth:
@@ -110,16 +113,18 @@ class Oracle:
 
     def own_runs(
         self, made: Composition, target: str, *, main: bool = False, way: Arrangement = _USUAL
-    ) -> list[tuple[OwnRun, OwnRun]]:
+    ) -> "list[tuple[OwnRun, OwnRun]]":
         """Return runs of the reference and of the program on all cases, or the main ones.
 
         `way` exchanges the parameters that the program gets.
         """
+        from grader.audit.compose.program import run_program
+
         calls = self._calls(target, main=main)
         module = any(call.kind is TargetKind.MODULE for call in calls)
         load = self.material.loading(made) if module else ""
         texts = (self.solution, ""), (self.material.text(made), load)
-        programs = [(Reference(self.exercise, text, self.folder), load) for text, load in texts]
+        programs = [(self._reference(text), load) for text, load in texts]
         names = self.exercise.target(target).step_names
         tensors = self.key.plan.tensors
         (reference, _), (program, load) = programs
@@ -184,7 +189,9 @@ class Oracle:
 
     def equals_at_step(self, made: Composition, target: str, name: str, step: str) -> bool:
         """Whether a step has the values that it has under a known bug, on the main cases."""
-        texts = [Reference(self.exercise, t, self.folder) for t in self._known([name], target)]
+        from grader.audit.compose.program import run_program
+
+        texts = [self._reference(text) for text in self._known([name], target)]
         calls, tensors = self._calls(target, main=True), self.key.plan.tensors
         known = [[run_program(t, call, [step], tensors, "") for call in calls] for t in texts]
         return any(
@@ -290,10 +297,16 @@ class Oracle:
         return self.seen[asked]
 
     def _run(self, text: str, calls: Sequence[Call]) -> dict[str, Answer]:
-        reference = Reference(self.exercise, text, self.folder)
-        runner = reference.runner(self.key.plan.tensors, shared=self.recipes)
+        from grader.key.reference import make_answer
+
+        runner = self._reference(text).runner(self.key.plan.tensors, shared=self.recipes)
         runner.announce(calls, ())
         return {call.id: make_answer(runner, call) for call in calls}
+
+    def _reference(self, text: str) -> "Reference":
+        from grader.key.reference import Reference
+
+        return Reference(self.exercise, text, self.folder)
 
     def _code(self, made: Composition, target: str) -> str:
         """The part of a composition's text that defines a target."""
@@ -322,7 +335,7 @@ def _registered(answers: Answers) -> dict[str, int]:
 
 
 def _steps(
-    names: Sequence[str], runs: Sequence[tuple[OwnRun, OwnRun]], close: float
+    names: Sequence[str], runs: "Sequence[tuple[OwnRun, OwnRun]]", close: float
 ) -> dict[str, bool]:
     """Which variables end up with a step's values in every case, of those that are so called."""
     found: dict[str, bool] = {}

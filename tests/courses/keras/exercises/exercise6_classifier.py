@@ -13,6 +13,16 @@
 # | pooled | (b, units), the mean over time |
 # | logits, log-probabilities | (b, c) |
 #
+# ## What `build_classifier` puts together
+#
+# `depth` encoder layers one after the other, and the classifier around them. Each layer has
+#
+# - attention with narrow heads: each head is `units / heads` wide,
+# - a feed-forward network with relu, whose hidden layer has 4 · `units` units, with `rate`,
+# - post-norm, with `rate`.
+#
+# `keras.Sequential(layers)` calls layers in turn.
+#
 # ## Traps
 #
 # - **Probabilities for log-probabilities.** `ops.log_softmax` gives the logarithms. The exponentials
@@ -22,11 +32,18 @@
 # - **Too long.** More tokens than `max_len` are a `ValueError`.
 # - **The encoder is kept and never called.**
 # - **Positions forgotten.** Without them the order of the tokens does not count.
+# - **One layer, many times.** `[layer] * depth` holds the same layer again and again. Each place
+#   needs a layer of its own. Count the weights.
+# - **Layers that nobody keeps.** Keras keeps track of layers in attributes, and in lists there. It
+#   does not look into objects of other classes.
 #
 # Check your work with `grade check exercise6`.
 
 # %%
 import keras
+from exercise2_self_attention import SelfAttention
+from exercise3_feed_forward import FeedForward
+from exercise4_encoder_layer import EncoderLayer
 from keras import ops
 
 
@@ -47,3 +64,14 @@ class Classifier(keras.layers.Layer):
         Raises ValueError where t is larger than max_len.
         """
         raise NotImplementedError
+
+
+# %%
+def build_classifier(vocab_size, units, heads, depth, max_len, num_classes, *, rate=0.0):
+    """Build a classifier with `depth` post-norm encoder layers of your own parts.
+
+    Narrow heads, relu, 4 * units hidden units; `rate` is the share that dropout sets to zero in
+    each feed-forward network and behind each sublayer. Raises ValueError where `heads` does not
+    divide `units`.
+    """
+    raise NotImplementedError
