@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from grader.audit.records import BugTrial, PairReport, PairTrial
-from grader.compare.diagnosis import LISTED, STRICT, count_behaviours, diagnose
-from grader.compare.signature import value_rows
+from grader.compare.diagnosis import LISTED, count_behaviours, diagnose
+from grader.compare.signature import STRICT, value_rows
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.errors import CourseError
 from grader.key.build_bugs import BuiltKey, Finding, MutantRunner, affected

@@ -4,7 +4,7 @@ import difflib
 import re
 
 from grader.compare import kinds, shapes
-from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence
+from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
 from grader.course.models import Target
@@ -42,7 +42,7 @@ def advise_on_error(
     evidence: Evidence, error: StudentError, case: DrawnCase | None = None
 ) -> Reason:
     """Return why an exception of the submission's came, and what to do next."""
-    if _own_refusal(evidence, error):
+    if own_refusal(evidence, error):
         return Reason(
             "your own check refuses what is right here: look at its condition, and at the order "
             "of the arguments"
@@ -87,13 +87,6 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
     if "torch.dtype" in message:
         return _MEANT["torch.dtype"]
     return "make the file run by itself first, with python or in an editor"
-
-
-def _own_refusal(evidence: Evidence, error: StudentError) -> bool:
-    """Whether a line of this file's own raised it on purpose."""
-    frame = error.frames[-1] if error.frames else None
-    line = evidence.source.line(frame.label, frame.line) if frame else ""
-    return bool(re.match(r"\s*assert\b|(.*:)?\s*raise\b", line))
 
 
 def _framework(evidence: Evidence) -> FrameworkName:

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.compare.evidence import Evidence
+from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import branches, of_calls, sign, value_rows
+from grader.compare.signature import STRICT, branches, of_calls, sign, value_rows
 from grader.compare.wording import Claim, first_wrong_call
-from grader.records.answers import Answer, AnswerStatus
+from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
-from grader.records.key import AnswerKey, KnownBug
+from grader.records.key import KnownBug
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
 from grader.worker.protocol import Action
 
-STRICT = 1e-9  # distance of projections that are the same in float64
 _LEAST = 2  # cases with an output that show two bugs at once
 _APART = 1e-2  # a distance of projections that no rounding in float32 explains
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
@@ -98,7 +97,8 @@ class _Look:
     def exact(self) -> Diagnosis | None:
         """The bugs that look the same in every respect that counts."""
         found = self._matches(self._codes)
-        if found and not self._any_value(self.kept) and not self._changes_inputs():
+        told = self._any_value(self.kept) or self._changes_inputs() or self._refuses()
+        if found and not told:
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         return self._word(found) if found else None
 
@@ -144,6 +144,11 @@ class _Look:
     def _changes_inputs(self) -> bool:
         """Whether some call changed what it was given, which tells more than how it ended."""
         return bool(self.seen.codes[self.kept, Code.CHANGED].any())
+
+    def _refuses(self) -> bool:
+        """Whether all that was raised was so on purpose: the words are the submission's own."""
+        raised = [self.evidence.answers[self.calls[row].id].error for row in self.kept]
+        return all(own_refusal(self.evidence, error) for error in raised if error is not None)
 
     def _any_value(self, rows: Sequence[int]) -> bool:
         """Whether some of these calls gave numbers other than the right ones."""
@@ -353,18 +358,6 @@ def _is_unwritten(evidence: Evidence) -> bool:
     """Whether the submission's own code says at each call that it is not written yet."""
     found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
     return all(e is not None and e.type == "NotImplementedError" and e.frames for e in found)
-
-
-def known_by_values(
-    key: AnswerKey, target: str, calls: Sequence[Call], answers: Mapping[str, Answer]
-) -> bool:
-    """Whether the values of some calls are those of a known bug."""
-    suspects = key.suspects.get(target)
-    if suspects is None:
-        return False
-    places = {call.id: place for place, call in enumerate(key.plan.of_target(target))}
-    seen = sign(calls, answers, key.plan.tensors, []).of_values(range(len(calls)))
-    return bool(suspects.of_values([places[c.id] for c in calls]).matching(seen, STRICT))
 
 
 def checks_failed_by(

@@ -1,5 +1,6 @@
 """What the checks of a target look at, and what a judgement comes to."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +11,7 @@ from grader.course.models import Course, Exercise, Target
 from grader.course.written import framework_of
 from grader.handin.forbidden import Forbidden
 from grader.handin.read import Source
-from grader.records.answers import Answer, Greeting
+from grader.records.answers import Answer, Greeting, StudentError
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
@@ -149,3 +150,10 @@ def _volume(case: DrawnCase) -> int:
     for size in case.dims.values():
         volume *= size
     return volume
+
+
+def own_refusal(evidence: Evidence, error: StudentError) -> bool:
+    """Whether a line of this file's own raised it on purpose."""
+    frame = error.frames[-1] if error.frames else None
+    line = evidence.source.line(frame.label, frame.line) if frame else ""
+    return bool(re.match(r"\s*assert\b|(.*:)?\s*raise\b", line))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, STRICT, Aside, Names, count_behaviours
+from grader.compare.diagnosis import LISTED, Aside, Names, count_behaviours
 from grader.compare.evidence import Evidence
-from grader.compare.signature import of_calls, sign, value_rows
+from grader.compare.signature import STRICT, of_calls, sign, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call

@@ -10,14 +10,13 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED, count_behaviours
 from grader.compare.evidence import Evidence
-from grader.compare.signature import sign, sign_step, sign_steps, step_calls
+from grader.compare.signature import STRICT, sign, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
 
-_STRICT = 1e-9  # distance of projections that are the same in float64
 _LAX = 1e-4  # in float32, or with another epsilon
 _APART = 1e-2  # a distance that neither explains
 
@@ -35,7 +34,7 @@ def known_step(
     if suspects is None or suspects.steps is None or any(c.id not in recorded for c in calls):
         return None
     look = _Look(evidence, suspects, suspects.steps, calls)
-    for look.tolerance in (_STRICT, _LAX):
+    for look.tolerance in (STRICT, _LAX):
         sure = False
         for name, state in steps.states.items():
             held = [held_by(recorded[call.id], name) for call in calls]
@@ -58,7 +57,7 @@ class _Look:
     suspects: Suspects
     signed: Array
     calls: Sequence[Call]
-    tolerance: float = _STRICT
+    tolerance: float = STRICT
     names: list[str] = field(init=False)
     plain: list[int] = field(init=False)  # calls without an option
     expected: Array = field(init=False)
@@ -109,13 +108,13 @@ class _Look:
         wanted = self.expected[:, place]
         if all(self._fits(held[i], wanted[i]) for i in plain):
             return []  # it was right, and something was done to it later
-        room = _STRICT if self.tolerance == _STRICT else _APART
+        room = STRICT if self.tolerance == STRICT else _APART
         rows, further = [], []
         for row, signed in enumerate(self.signed):
             apart = not _same(signed[plain, place], wanted[plain], room)
             earlier, due = signed[plain][:, before], self.expected[plain][:, before]
             fits = [self._fits(own, due) for own, due in zip(held, signed[:, place], strict=True)]
-            alike = apart and _same(earlier, due, _STRICT) and not self.changing[row]
+            alike = apart and _same(earlier, due, STRICT) and not self.changing[row]
             if alike and all(fits[i] for i in plain):
                 rows.append(row)
                 further += [row] if all(fits) else []

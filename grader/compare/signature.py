@@ -15,11 +15,13 @@ import numpy as np
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, Plan
 from grader.records.ids import BIASES, CallId, is_main
+from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, compared, of_group, tensor_name
 from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
 
+STRICT = 1e-9  # distance of projections that are the same in float64
 _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
@@ -203,3 +205,15 @@ def branches(calls: Sequence[Call]) -> list[Array]:
         for name, value in options
     ]
     return [mask for one in given for mask in (one, ~one)]
+
+
+def known_by_values(
+    key: AnswerKey, target: str, calls: Sequence[Call], answers: Mapping[str, Answer]
+) -> bool:
+    """Whether the values of some calls are those of a known bug."""
+    suspects = key.suspects.get(target)
+    if suspects is None:
+        return False
+    places = {call.id: place for place, call in enumerate(key.plan.of_target(target))}
+    seen = sign(calls, answers, key.plan.tensors, []).of_values(range(len(calls)))
+    return bool(suspects.of_values([places[c.id] for c in calls]).matching(seen, STRICT))

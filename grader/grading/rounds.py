@@ -23,8 +23,8 @@ from random import Random
 
 import safetensors.numpy
 
-from grader.compare.diagnosis import known_by_values
 from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
+from grader.compare.signature import known_by_values
 from grader.compare.steps import rank_steps
 from grader.course.limits import Limits
 from grader.course.models import Course
