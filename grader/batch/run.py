@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from grader.batch.ahead import trainings_ahead
 from grader.batch.entries import Entry, find_entries, find_others
 from grader.batch.levels import Levels
 from grader.batch.pool import Lost, Pool
@@ -85,11 +86,13 @@ def run_batch(
     advance: Callable[[str], None] = lambda _: None,
     on_key: Callable[[str], None] = lambda _: None,
     graders: Graders | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Batch:
     """Grade what is new or changed, keeping each result as it comes; raises GraderError.
 
     `expect` hears how many submissions are to come, `advance` hears of each; `on_key` hears what of
-    the answer keys is being built before. `graders` are processes of this machine where None.
+    the answer keys is being built before, `tell` how long trainings take. `graders` are processes
+    of this machine where None.
     """
     folder = request.folder
     entries = find_entries(request.submissions, folder.course)
@@ -102,6 +105,9 @@ def run_batch(
         chosen = request.exercises or _in_use(request, entries, results)
         keys = prepare_keys(folder, chosen, on_key, hidden=request.hidden)
         results.note(find_others(request.submissions, folder.course))
+        training = (folder.course, entries, chosen, request.names, reach.admission.jobs)
+        if request.trains and (ahead := trainings_ahead(*training)):
+            tell(ahead)
         expect(len(entries))
         with graders.grading(request, reach, keys) as grade:
             graded = _grade_all(request, entries, keys, grade, results, advance)

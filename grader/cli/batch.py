@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from grader.batch.ahead import trainings_ahead
 from grader.batch.insight import read_insight
 from grader.batch.roster import read_roster
 from grader.batch.run import Batch, BatchRequest, Graders, run_batch
@@ -88,11 +87,9 @@ def _graded(request: BatchRequest, cluster: ClusterChoice) -> Batch:
     """Grade a class under a progress bar."""
     progress = ProgressBar(rate_of="students")
     heard = (progress.expect, progress.advance, progress.key_step)
-    if ahead := trainings_ahead(request):
-        progress.tell(ahead)
     try:
         with _graders(cluster, progress) as graders:
-            return run_batch(request, *heard, graders)
+            return run_batch(request, *heard, graders, progress.tell)
     finally:
         progress.finish()
 

@@ -27,7 +27,10 @@ def list_exercises(course: Path | None, part: str) -> None:
     click.echo(list_course(course, part))
 
 
-@click.command()
+@click.command(
+    epilog="Points are earned for shapes, values (numeric), gradients, properties that any right "
+    "answer has, and for not being one of the known mistakes (bug)."
+)
 @click.argument("exercises", nargs=-1, metavar="EXERCISE...")
 @click.option("--all", "everything", is_flag=True, help="Check every exercise of the course.")
 @click.option(
@@ -52,9 +55,7 @@ def check(
 ) -> None:
     """Grade your own work and say what is right, what is not, and what to do next.
 
-    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head. Points are
-    earned for shapes, values (numeric), gradients, properties that any right answer has, and for
-    not being one of the known mistakes (bug).
+    EXERCISE is an identifier, a number, a name or its file: exercise3, 3 or multi_head.
 
     \b
     Examples:

@@ -334,7 +334,7 @@ def job_of(
     source = submission.source(exercise)
     earlier = standins.earlier(before)
     own: dict[str, Units] = {}
-    if any(target.earlier is Earlier.OWN for target in exercise.targets):
+    if exercise.builds_on_earlier:
         own = {
             e.stem: submission.source(e).units for e in before if not submission.source(e).problem
         }

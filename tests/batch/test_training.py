@@ -9,6 +9,7 @@ from learning import RIGHT, made
 from support import RunGrade
 
 from grader.batch.ahead import trainings_ahead
+from grader.batch.entries import find_entries
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder
 
@@ -42,7 +43,9 @@ def graded(course: CourseFolder, submissions: Path, *, trains: bool) -> tuple[Ba
     request = BatchRequest(
         course, course.course.exercises, submissions, results, jobs=1, trains=trains
     )
-    done = run_batch(request)
+    told: list[str] = []
+    done = run_batch(request, tell=told.append)
+    assert bool(told) is trains
     documents = [json.loads(p.read_text("utf-8")) for p in (results / "students").glob("*.json")]
     return done, {d["student"]: _learns(d) for d in documents}
 
@@ -74,14 +77,14 @@ def test_how_long_a_class_trains_is_said_before_it_begins(small: CourseFolder, b
     (both / "cyd").mkdir()
     (both / "cyd" / "notes.txt").write_text("no file of the exercise", encoding="utf-8")
 
-    def ahead(jobs: int, *, trains: bool = True) -> str:
-        results = both.parent / "results"
-        return trainings_ahead(BatchRequest(small, (), both, results, jobs, trains=trains))
+    def ahead(jobs: int, names: dict[str, str] | None = None) -> str:
+        entries = find_entries(both, small.course)
+        return trainings_ahead(small.course, entries, small.course.exercises, names or {}, jobs)
 
     said = "exercise1 trains models: about 2 min in all"
     assert ahead(1).startswith(said)  # two students of 50 seconds
     assert ahead(3).startswith(said.replace("2", "1"))
-    assert ahead(1, trains=False) == ""
+    assert ahead(1, {"exercise1": "other.py"}) == ""
 
 
 @pytest.mark.long

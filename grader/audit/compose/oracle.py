@@ -162,14 +162,8 @@ class Oracle:
             for case in self.key.plan.numeric_cases(target)
             if case.group in without
         }
-        bugs, deviations = made.of("bugs"), made.of("deviations")
-        # beside each deviation, too: an option that is not heard may make two bugs one
-        beside = [Composition(made.styles, (*bugs, one)) for one in deviations]
-        programs = [self._bare(made), *map(self.material.plain, beside)]
-        right = self._values(self.solution, target)
-        texts = [self._values(theirs, target) for theirs in self._known(names, target)]
-        known = [t for t in texts if any(not _same_values(t[c], a) for c, a in right.items())]
-        for one, way in product(programs, self._ways(made, target)):
+        known, right = self._wrong_values(names, target), self._values(self.solution, target)
+        for one, way in product(self._plain_ones(made), self._ways(made, target)):
             text = self.material.text(one)
             mine = {c: a for c, a in self._values(text, target, way).items() if c not in out}
             if scope is not Scope.EVERY:
@@ -180,6 +174,12 @@ class Oracle:
                 if mine and all(_same_values(a, theirs[call]) for call, a in mine.items()):
                     return True
         return False
+
+    def _wrong_values(self, names: Sequence[str], target: str) -> list[Answers]:
+        """The values under known bugs, in all their variants that some value shows."""
+        right = self._values(self.solution, target)
+        texts = [self._values(theirs, target) for theirs in self._known(names, target)]
+        return [t for t in texts if any(not _same_values(t[c], a) for c, a in right.items())]
 
     def stands_for(self, made: Composition, target: str, name: str) -> frozenset[str]:
         """Return the planted bugs that do, each by itself, what a known bug does."""
@@ -221,6 +221,15 @@ class Oracle:
     def _bare(self, made: Composition) -> Composition:
         """The bugs of a composition alone, in plain style."""
         return self.material.plain(Composition(made.styles, made.of("bugs")))
+
+    def _plain_ones(self, made: Composition) -> list[Composition]:
+        """The bugs in plain style, alone and beside each deviation.
+
+        An option that is not heard may make two bugs one.
+        """
+        bugs, deviations = made.of("bugs"), made.of("deviations")
+        beside = [Composition(made.styles, (*bugs, one)) for one in deviations]
+        return [self._bare(made), *map(self.material.plain, beside)]
 
     def _acting(self, made: Composition, target: str) -> list[Plant]:
         """The bugs that change something where they are; of those that hide each other, all."""
