@@ -12,6 +12,7 @@ from pathlib import Path
 from grader.bundle.leaks import Secrets, find_leaks
 from grader.bundle.public import public_course
 from grader.bundle.solutions import solution_files
+from grader.course.data import DATA_FOLDER, data_parts
 from grader.course.derive import read_stub
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.models import Course, Exercise
@@ -107,7 +108,8 @@ def _refuse_leaks(folder: CourseFolder, files: Mapping[str, bytes]) -> None:
 
 def _manifest(title: str, digest: str, files: Mapping[str, bytes]) -> bytes:
     """The manifest of a key, with the sums of what grading reads."""
-    read = [name for name in files if name == COURSE_FILE or name.startswith(f"{KEY_FOLDER}/")]
+    starts = (f"{KEY_FOLDER}/", f"{DATA_FOLDER}/")
+    read = [name for name in files if name == COURSE_FILE or name.startswith(starts)]
     manifest = BundleManifest(
         format_version=FORMAT_VERSION,
         course=title,
@@ -153,7 +155,7 @@ def _handouts(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, 
     files = {"README.md": _readme(folder.course, exercises).encode()}
     for exercise in exercises:
         files |= _stubs(folder, exercise)
-    return files | _questions(folder, exercises)
+    return files | data_parts(folder) | _questions(folder, exercises)
 
 
 def _questions(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:

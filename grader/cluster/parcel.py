@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+from grader.course.data import parse_data, read_data
 from grader.course.load import COURSE_FILE, CourseFolder, parse_course
 from grader.course.shipped import read_standins
 from grader.errors import InternalError
@@ -25,6 +26,7 @@ from grader.records.signatures import Suspects
 
 Part = Mapping[str, bytes]  # content by the name of a file
 _STANDINS = "standins.json"
+_DATA = "data"  # of the course, in one piece
 _NOWHERE = Path("/nonexistent")  # where the course stands: no file of it is read
 
 
@@ -68,6 +70,8 @@ def pack(folder: CourseFolder, public: Keys, hidden: Keys | None, *, trains: boo
         _STANDINS: json.dumps(read_standins(folder), sort_keys=True).encode(),
         **_files_of(public, PUBLIC),
     }
+    if (data := read_data(folder)) is not None:
+        open_part[_DATA] = data.packed
     for exercise in public.keys:
         name = f"{exercise}.{PUBLIC}.{PAIRS}"
         if (public.place / name).is_file():
@@ -98,7 +102,8 @@ def unpack(contents: Contents, files: Part, warm: WarmProcess) -> Engine:
     """Return an engine that grades with the files of a parcel; raises GraderError."""
     text = files[COURSE_FILE].decode()
     folder = CourseFolder(parse_course(text, COURSE_FILE), _NOWHERE)
-    standins = Standins(json.loads(files[_STANDINS]))
+    data = parse_data(files[_DATA]) if _DATA in files else None
+    standins = Standins(json.loads(files[_STANDINS]), data)
     keys = partial(_keys_of, contents.exercises, files)
     public = Engine(folder, keys(PUBLIC, contents.public), standins, warm, trains=contents.trains)
     if not contents.hidden:

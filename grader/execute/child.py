@@ -8,6 +8,7 @@ from typing import Protocol
 
 from grader.course.limits import Limits as CourseLimits
 from grader.worker.control import Death, Limits
+from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 
 End = int | socket.socket  # of a pipe: a descriptor, or a socket where pipes cannot be waited for
@@ -38,8 +39,8 @@ class Child:
 class Server(Protocol):
     """Starts a child for each job, one way or another."""
 
-    def start(self, limits: Limits, framework: FrameworkName) -> Child:
-        """Start a child that is locked down; raises InternalError."""
+    def start(self, limits: Limits, framework: FrameworkName, data: DataFiles | None) -> Child:
+        """Start a child that is locked down, beside data files; raises InternalError."""
 
     def end(self, child: Child, *, grace: bool) -> Death:
         """Kill a child and all that it started; raises InternalError."""

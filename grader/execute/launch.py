@@ -3,13 +3,25 @@
 import os
 import socket
 import subprocess
+import tempfile
 
 from grader.errors import InternalError
 from grader.execute import isolation
 from grader.execute.child import Child, Server, bare_environment
 from grader.execute.isolation import Isolation, Level
 from grader.worker import control
-from grader.worker.control import Death, End, Limits, Message, Ready, Refused, Start, Started
+from grader.worker.control import (
+    Death,
+    End,
+    Limits,
+    Message,
+    Ready,
+    Refused,
+    Show,
+    Start,
+    Started,
+)
+from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 
 _MESSAGE = 1 << 16
@@ -40,9 +52,17 @@ class WarmProcess:
         """The process that children are forked from; None where each is a process of its own."""
         return self._server.process.pid if isinstance(self._server, ForkServer) else None
 
-    def start(self, limits: Limits, framework: FrameworkName = FrameworkName.TORCH) -> Child:
-        """Start a child that has a framework; raises InternalError where it cannot be locked."""
-        return self._server.start(limits, framework)
+    def start(
+        self,
+        limits: Limits,
+        framework: FrameworkName = FrameworkName.TORCH,
+        data: DataFiles | None = None,
+    ) -> Child:
+        """Start a child that has a framework, and may read a course's data files.
+
+        Raises InternalError where it cannot be locked.
+        """
+        return self._server.start(limits, framework, data)
 
     def end(self, child: Child, *, grace: bool) -> Death:
         """Kill a child's group, with `grace` after a moment; tells how it died."""
@@ -71,16 +91,20 @@ class ForkServer:
         )
         theirs.close()
         self._ready = False
+        self._shown: set[str] = set()  # digests of data files that it keeps
 
-    def start(self, limits: Limits, framework: FrameworkName) -> Child:
+    def start(self, limits: Limits, framework: FrameworkName, data: DataFiles | None) -> Child:
         """Fork a child; raises InternalError where it is not locked or the process is gone."""
         self._wait_until_ready()
+        if data and data.digest not in self._shown:
+            self._show(data)
         pipes = [os.pipe() for _ in range(3)]
         (job_in, job), (answers, answers_out), (output, output_out) = pipes
         theirs = [job_in, answers_out, output_out]
         reply: Message | None = None
         try:
-            socket.send_fds(self._control, [control.pack(Start(limits, framework))], theirs)
+            request = Start(limits, framework, data.digest if data else "")
+            socket.send_fds(self._control, [control.pack(request)], theirs)
             reply = self._reply()
         except OSError:
             raise self._lost() from None
@@ -113,6 +137,19 @@ class ForkServer:
             self.process.wait()
         if self.process.stderr is not None:
             self.process.stderr.close()
+
+    def _show(self, data: DataFiles) -> None:
+        """Hand data files over; raises InternalError where the process is gone."""
+        with tempfile.TemporaryFile() as file:
+            file.write(data.packed)
+            file.flush()
+            try:
+                message = control.pack(Show(data.digest))
+                socket.send_fds(self._control, [message], [file.fileno()])
+                self._reply()
+            except OSError:
+                raise self._lost() from None
+        self._shown.add(data.digest)
 
     def _wait_until_ready(self) -> None:
         if not self._ready:

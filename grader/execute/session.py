@@ -28,7 +28,7 @@ from grader.records.answers import (
 from grader.records.calls import Call
 from grader.worker import protocol
 from grader.worker.control import Death
-from grader.worker.frameworks import FrameworkName
+from grader.worker.data import DataFiles
 from grader.worker.names import Group, tensor_name
 from grader.worker.wire import Frame, Violation, pack
 
@@ -38,6 +38,8 @@ _TOGETHER = 8  # times what one answer may take, all answers of a child may
 @dataclass(frozen=True)
 class Job(protocol.Texts):
     """What a child runs, and what can be read from it."""
+
+    data: DataFiles | None = None  # of the course, that it may read
 
     @cached_property
     def lines(self) -> Mapping[str, int]:
@@ -189,7 +191,7 @@ def collect(
     spent: dict[str, float] = {}
     end = end or End.of_file(limits)
     while waiting:
-        line = _WorkerChannel(warm, limits, job.framework)
+        line = _WorkerChannel(warm, limits, job)
         run = _Run(line, job, limits, spent, end)
         reached = run.answer(waiting, payload, dtype, collected)
         if reached >= len(waiting):
@@ -215,7 +217,7 @@ class Interview:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
         self._job, self._limits = job, limits
         self._end = (end or End.of_file(limits)).at
-        self._line = _WorkerChannel(warm, limits, job.framework)
+        self._line = _WorkerChannel(warm, limits, job)
         try:
             self._line.channel.send(job.frame("float64", limits))
             parse_greeting(self._line.channel.receive(self._deadline()).header)
@@ -240,11 +242,11 @@ class Interview:
 class _WorkerChannel:
     """A child and its channel."""
 
-    def __init__(self, warm: WarmProcess, limits: Limits, framework: FrameworkName) -> None:
+    def __init__(self, warm: WarmProcess, limits: Limits, job: Job) -> None:
         self._warm = warm
         self.limits = limits
         self.served: set[str] = set()  # stems whose stand-ins the child has had
-        self.child = warm.start(limits_of(limits), framework)
+        self.child = warm.start(limits_of(limits), job.framework, job.data)
         self.channel = Channel(
             self.child,
             payload_cap=int(limits.answer_mib * 2**20),

@@ -22,6 +22,7 @@ from grader.execute.child import Child, bare_environment
 from grader.execute.isolation import python_command
 from grader.worker import control
 from grader.worker.control import Death, Limits, Message, Refused, Start, Started
+from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 from grader.worker.wire import PREFIX
 
@@ -43,7 +44,7 @@ class SpawnEach:
     def __init__(self) -> None:
         self._running: dict[int, _Running] = {}
 
-    def start(self, limits: Limits, framework: FrameworkName) -> Child:
+    def start(self, limits: Limits, framework: FrameworkName, data: DataFiles | None) -> Child:
         """Start a process and wait until it is ready; raises InternalError where it is not."""
         request = control.pack(Start(limits, framework)).decode()
         process = subprocess.Popen(
@@ -65,6 +66,8 @@ class SpawnEach:
             self.end(child, grace=False)
             why = word.why if isinstance(word, Refused) else "it is gone"
             raise InternalError(f"a worker could not be started: {why}")
+        if data:
+            data.write(folder)
         return child
 
     def end(self, child: Child, *, grace: bool) -> Death:

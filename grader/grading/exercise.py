@@ -17,6 +17,7 @@ from grader.compare.retry import same_outputs
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
+from grader.course.data import read_data
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import read_standins
@@ -36,20 +37,22 @@ from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.signatures import Suspects
 from grader.records.text import clean
+from grader.worker.data import DataFiles
 from grader.worker.loading import STANDIN_LABEL
 from grader.worker.protocol import Earlier, Units
 
 
 @dataclass(frozen=True)
 class Standins:
-    """The correct replacements that later exercises import, by file stem."""
+    """What submissions get of a course: what later exercises import, by file stem, and its data."""
 
     sources: Mapping[str, str]
+    data: DataFiles | None = None
 
     @staticmethod
     def of(folder: CourseFolder) -> "Standins":
-        """Read a course's stand-ins."""
-        return Standins(read_standins(folder))
+        """Read them of a course; raises CourseError."""
+        return Standins(read_standins(folder), read_data(folder))
 
     def earlier(self, exercises: Iterable[Exercise]) -> dict[str, Units]:
         """Return the units that importing these exercises runs."""
@@ -345,6 +348,7 @@ def job_of(
         own if kind is Earlier.OWN else earlier,
         own,
         exercise.forbidden_for(*exercise.targets),
+        standins.data,
         framework=framework_of(folder.course, exercise),
     )
 

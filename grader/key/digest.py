@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.course.load import COURSE_FILE, CourseFolder
 from grader.course.written import libraries_of
 from grader.version import VERSION
+from grader.worker.data import DATA
 
 _PACKAGE = "grader"
 _BUILDS = f"{_PACKAGE}.key.build"  # the module that building a key begins in
@@ -23,7 +24,8 @@ def content_digest(folder: CourseFolder, split: str, secret: bytes) -> str:
     digest = hashlib.sha256()
     for part in (split, hashlib.sha256(secret).hexdigest(), engine_digest(), *_versions(folder)):
         digest.update(f"{part}\n".encode())
-    files = [folder.root / COURSE_FILE, *sorted(folder.solutions.rglob("*"))]
+    folders = (folder.solutions, folder.root / DATA)
+    files = [folder.root / COURSE_FILE, *(p for one in folders for p in sorted(one.rglob("*")))]
     for path in files:
         if path.is_file() and _ASIDE.isdisjoint(path.relative_to(folder.root).parts):
             name = path.relative_to(folder.root).as_posix()

@@ -22,6 +22,7 @@ from grader.records.calls import Array
 from grader.worker import importing
 from grader.worker.binding import Unbound
 from grader.worker.calls import Runner
+from grader.worker.data import DATA
 from grader.worker.loading import EarlierExercises, describe_error, new_module, run_units
 from grader.worker.protocol import Argument, InfoClaim, Role, Scalar, WorkerCall
 
@@ -131,7 +132,7 @@ def _put_back(stem: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reference_imports(folder: CourseFolder) -> Iterator[None]:
-    """Let solutions import each other's plain names while the context lasts."""
+    """Let solutions import each other's plain names, and read data, while the context lasts."""
     sources = {
         exercise.stem: [(str(path), read_solution(path))]
         for exercise in folder.course.exercises
@@ -140,8 +141,10 @@ def reference_imports(folder: CourseFolder) -> Iterator[None]:
     finder = EarlierExercises(sources)
     before = set(sys.modules)
     finder.install()
+    has_data = (folder.root / DATA).is_dir()  # whose paths are relative
     try:
-        yield
+        with contextlib.chdir(folder.root) if has_data else contextlib.nullcontext():
+            yield
     finally:
         sys.meta_path.remove(finder)
         for name in set(sys.modules) - before:

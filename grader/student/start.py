@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
+from grader.course.data import DATA_FOLDER
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
 from grader.course.shipped import KEY_FOLDER, MANIFEST, STUBS, content_sum, parse_bundle_manifest
 from grader.errors import CourseError, UsageError, writing
@@ -14,6 +15,7 @@ from grader.files import write_files
 
 _LARGEST = 64 << 20  # bytes of a bundle's file, unpacked
 _TOP = (COURSE_FILE, "README.md")
+_COURSES_OWN = (f"{KEY_FOLDER}/", f"{DATA_FOLDER}/")
 
 
 def packaged_bundle() -> Path:
@@ -37,9 +39,7 @@ def start_course(
     files = read_bundle(bundle) if bundle else _own_bundle(on_built)
     if renew:
         _check_same_course(into, files)
-        kept = {
-            n: d for n, d in files.items() if n == COURSE_FILE or n.startswith(f"{KEY_FOLDER}/")
-        }
+        kept = {n: d for n, d in files.items() if n == COURSE_FILE or n.startswith(_COURSES_OWN)}
         if not (into / "exercises").exists():  # all gone: begin anew, for nothing can be lost
             kept |= _exercises(files, notebooks=notebooks)
         _write(into, kept)
@@ -61,7 +61,7 @@ def _chosen(files: Mapping[str, bytes], *, notebooks: bool) -> dict[str, bytes]:
 
     Only what a bundle has by its form is taken: a student's folder can serve as a bundle.
     """
-    chosen = {n: d for n, d in files.items() if n in _TOP or n.startswith(f"{KEY_FOLDER}/")}
+    chosen = {n: d for n, d in files.items() if n in _TOP or n.startswith(_COURSES_OWN)}
     return chosen | _exercises(files, notebooks=notebooks)
 
 

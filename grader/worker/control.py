@@ -22,6 +22,14 @@ class Start:
 
     limits: Limits
     framework: FrameworkName = FrameworkName.TORCH  # that it finds imported
+    data: str = ""  # the digest of the course's data files that it finds
+
+
+@dataclass(frozen=True)
+class Show:
+    """A request: keep data files for children to come. A descriptor comes with it, of a file."""
+
+    data: str  # their digest
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,8 @@ class Death:
     peak_kib: int
 
 
-Message = Start | End | Ready | Started | Refused | Death
-_KINDS = {kind.__name__: kind for kind in (End, Ready, Started, Refused, Death)}
+Message = Start | Show | End | Ready | Started | Refused | Death
+_KINDS = {kind.__name__: kind for kind in (Show, End, Ready, Started, Refused, Death)}
 
 
 def pack(message: Message) -> bytes:
@@ -75,5 +83,6 @@ def parse(data: bytes) -> Message:
     """Read `pack`'s bytes back; the other side is our own."""
     ((kind, fields),) = json.loads(data).items()
     if kind == Start.__name__:
-        return Start(Limits(**fields["limits"]), FrameworkName(fields["framework"]))
+        limits, framework = Limits(**fields["limits"]), FrameworkName(fields["framework"])
+        return Start(limits, framework, fields["data"])
     return _KINDS[kind](**fields)

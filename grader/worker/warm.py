@@ -19,7 +19,8 @@ import traceback
 import torch
 
 from grader.worker import control, harness, importing, pages, rehearsal, strays
-from grader.worker.control import Death, End, Limits, Ready, Refused, Start, Started
+from grader.worker.control import Death, End, Limits, Ready, Refused, Show, Start, Started
+from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 from grader.worker.lockdown import Rules, become, lock_down
 
@@ -37,6 +38,9 @@ class Warm:
     def __init__(self, talk: socket.socket, level: str) -> None:
         self.socket = talk
         self.home = tempfile.mkdtemp(prefix="grade-")
+        self.empty = os.path.join(self.home, "empty")
+        os.mkdir(self.empty)
+        self.shown = {"": self.empty}  # folders with the data of courses, by digest
         self.rules = Rules.prepare(level, self.home)
         self.folders: dict[int, str] = {}  # by child
         self.begun = 0  # children
@@ -51,9 +55,12 @@ class Warm:
             if not message:
                 break
             match control.parse(message):
-                case Start(limits, framework):
+                case Start(limits, framework, data):
                     self._load(framework)
-                    self.socket.send(control.pack(self._start(limits, descriptors)))
+                    self.socket.send(control.pack(self._start(limits, data, descriptors)))
+                case Show(data):
+                    self._show(data, descriptors[0])
+                    self.socket.send(control.pack(Ready()))
                 case End(pid, grace):
                     self.socket.send(control.pack(self._end(pid, grace=grace)))
 
@@ -71,14 +78,30 @@ class Warm:
             self.rules = self.rules.measured()
             _freeze()
 
-    def _start(self, limits: Limits, descriptors: list[int]) -> Started | Refused:
+    def _show(self, data: str, descriptor: int) -> None:
+        """Keep data files in a folder of their own, where children are put that may read them."""
+        with open(descriptor, "rb") as file:
+            file.seek(0)
+            files = DataFiles.parse(file.read())
+        folder = os.path.join(self.home, data)
+        os.mkdir(folder)
+        files.write(folder)
+        self.shown[data] = folder
+
+    def _folder(self, data: str) -> str:
+        """The folder of a new child: where nothing can be written, one does for all."""
+        if self.rules.ruleset:
+            return self.shown[data]
+        own = tempfile.mkdtemp(dir=self.home)
+        return shutil.copytree(self.shown[data], own, dirs_exist_ok=True)
+
+    def _start(self, limits: Limits, data: str, descriptors: list[int]) -> Started | Refused:
         self.begun += 1
         if self.begun == _MANY:
             rehearsal.rehearse()
             _freeze()
             pages.gather()
-        # where nothing can be written, one empty folder does for all
-        folder = self.home if self.rules.ruleset else tempfile.mkdtemp(dir=self.home)
+        folder = self._folder(data)
         told, telling = os.pipe()
         pid = os.fork()
         if not pid:
@@ -133,7 +156,7 @@ class Warm:
                 os.kill(pid, signal.SIGKILL)  # it may not lead a group yet
             _, status, usage = os.wait4(pid, 0)
         folder = self.folders.pop(pid)
-        if folder != self.home:
+        if folder not in self.shown.values():
             shutil.rmtree(folder, ignore_errors=True)
             strays.kill_orphans(self.folders)
         return Death(

@@ -151,7 +151,7 @@ def test_closing_leaves_no_folder_and_no_process(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     server = ForkServer(Level.PROCESS)
-    server.start(limits_of(folder.course.limits), FrameworkName.TORCH)
+    server.start(limits_of(folder.course.limits), FrameworkName.TORCH, None)
     assert len(os.listdir(tmp_path)) == 1
     server.close()
     assert server.process.returncode == 0

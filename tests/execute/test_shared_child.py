@@ -20,6 +20,7 @@ from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.results import ExerciseResult
 from grader.worker.control import Limits
+from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 from grader.worker.protocol import Earlier
 
@@ -35,8 +36,8 @@ def started(warm: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     living: list[int] = []
     start, end = warm.start, warm.end
 
-    def starts(limits: Limits, framework: FrameworkName) -> Child:
-        begun.append(start(limits, framework))
+    def starts(limits: Limits, framework: FrameworkName, data: DataFiles | None) -> Child:
+        begun.append(start(limits, framework, data))
         living.append(begun[-1].pid)
         return begun[-1]
 
