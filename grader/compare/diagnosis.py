@@ -289,7 +289,8 @@ class _Look:
         agrees = (own.codes == seen.codes)[np.ix_(kept, codes)]
         if (changed & ~agrees).any():
             return False
-        sampled = [i for i in kept if seen.sampled[i]]
+        pieces = [call.action is Action.PIECES for call in self.calls]
+        sampled = [i for i in kept if seen.sampled[i] or pieces[i]]
         moved = ~self._close(own, right)[sampled]
         # what its checks sampled has to be as it would be, in all that they saw
         asked = {self.judged[place].id.name for place in fails}

@@ -15,7 +15,7 @@ from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
-from grader.records.signatures import Suspects
+from grader.records.signatures import Code, Suspects
 
 _LAX = 1e-4  # in float32, or with another epsilon
 _APART = 1e-2  # a distance that neither explains
@@ -61,7 +61,8 @@ class _Look:
     names: list[str] = field(init=False)
     plain: list[int] = field(init=False)  # calls without an option
     expected: Array = field(init=False)
-    changing: Array = field(init=False)  # the suspects that change an input that is left alone
+    # the suspects that change an input that is left alone, or stop where an end was come to
+    changing: Array = field(init=False)
 
     def __post_init__(self) -> None:
         key, evidence = self.evidence.key, self.evidence
@@ -71,7 +72,8 @@ class _Look:
             for row, call in enumerate(evidence.calls)
             if evidence.answers[call.id].status is AnswerStatus.OK
         ]
-        self.changing = self.suspects.changing(seen, ended)
+        apart = self.suspects.codes[:, ended, Code.ENDED] != seen.codes[ended, Code.ENDED]
+        self.changing = self.suspects.changing(seen, ended) | apart.any(axis=1)
         self.names = self.evidence.target.step_names
         self.plain = [i for i, c in enumerate(self.calls) if self.evidence.case(c).group == PLAIN]
         self.expected = sign_steps(self.names, [key.steps(call.id) for call in self.calls])
