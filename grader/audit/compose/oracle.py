@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.audit.compose.material import Composition, Material, Plant
+from grader.audit.compose.sameness import CLOSE, Answers, registered, same_answer, same_values
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
@@ -23,7 +24,6 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
-from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action, TargetKind
 
 if TYPE_CHECKING:  # torch comes where a program is run, in a process of its own
@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # torch comes where a program is run, in a process of its own
     from grader.key.reference import Reference
     from grader.worker.targets import Recipes
 
-_CLOSE = 1e-9  # of values that are the same in float64
 _CLOSE32 = 1e-4
 _FLOAT32 = "float32"  # the kind of deviations that leave no more precision than that
 _ACTIONS = (
@@ -44,7 +43,6 @@ _ACTIONS = (
 )
 _AXES = 4  # more axes than this are not reordered
 _USUAL = Arrangement({})
-Answers = Mapping[str, Answer]  # by call
 
 
 class Scope(StrEnum):
@@ -97,7 +95,7 @@ class Oracle:
         changes = [self.material.change(plant) for plant in near]
         ways = [self.own_runs(made, target, main=True, way=way) for way in self._ways(made, target)]
         coarse = any(change.kind == _FLOAT32 for change in changes)
-        close = _CLOSE32 if coarse else _CLOSE
+        close = _CLOSE32 if coarse else CLOSE
         return Truth(
             target=target,
             acting=frozenset(p.id for p in acting),
@@ -169,9 +167,9 @@ class Oracle:
             if scope is not Scope.EVERY:
                 mine = {c: a for c, a in mine.items() if a.status is AnswerStatus.OK}
             if scope is Scope.WRONG:
-                mine = {c: a for c, a in mine.items() if not _same_values(a, right[c])}
+                mine = {c: a for c, a in mine.items() if not same_values(a, right[c])}
             for theirs in known:
-                if mine and all(_same_values(a, theirs[call]) for call, a in mine.items()):
+                if mine and all(same_values(a, theirs[call]) for call, a in mine.items()):
                     return True
         return False
 
@@ -179,7 +177,7 @@ class Oracle:
         """The values under known bugs, in all their variants that some value shows."""
         right = self._values(self.solution, target)
         texts = [self._values(theirs, target) for theirs in self._known(names, target)]
-        return [t for t in texts if any(not _same_values(t[c], a) for c, a in right.items())]
+        return [t for t in texts if any(not same_values(t[c], a) for c, a in right.items())]
 
     def stands_for(self, made: Composition, target: str, name: str) -> frozenset[str]:
         """Return the planted bugs that do, each by itself, what a known bug does."""
@@ -203,8 +201,8 @@ class Oracle:
 
     def registers_as(self, made: Composition, target: str, name: str) -> bool:
         """Whether as many numbers are registered as under a known bug, wherever both come about."""
-        mine = _registered(self._answers(self.material.text(self._bare(made)), target))
-        known = (_registered(self._answers(text, target)) for text in self._known([name], target))
+        mine = registered(self._answers(self.material.text(self._bare(made)), target))
+        known = (registered(self._answers(text, target)) for text in self._known([name], target))
         return any(
             both and all(mine[call] == theirs[call] for call in both)
             for theirs in known
@@ -249,7 +247,7 @@ class Oracle:
         second = self._answers(self.material.text(other), target)
         text = self.material.text(one)
         return any(
-            all(_same_answer(answer, second[call]) for call, answer in first.items())
+            all(same_answer(answer, second[call]) for call, answer in first.items())
             for first in (self._answers(text, target, way) for way in ways)
         )
 
@@ -337,12 +335,6 @@ def _exchanged(call: Call, way: Arrangement) -> Call:
 # ---- comparing ----------------------------------------------------------------------------------
 
 
-def _registered(answers: Answers) -> dict[str, int]:
-    """How many numbers are registered, for each call in which a module came about."""
-    found = {call: answer.info.registered for call, answer in answers.items()}
-    return {call: count for call, count in found.items() if count is not None}
-
-
 def _steps(
     names: Sequence[str], runs: "Sequence[tuple[OwnRun, OwnRun]]", close: float
 ) -> dict[str, bool]:
@@ -368,36 +360,4 @@ def _in_some_order(one: Array, other: Array, close: float) -> bool:
     return any(
         np.allclose(one.transpose(axes).ravel(), other.ravel(), rtol=close, atol=close)
         for axes in orders
-    )
-
-
-def _same_answer(one: Answer, other: Answer) -> bool:
-    """Whether two calls ended alike, in all that a learner could see."""
-    looks = [
-        (
-            answer.status,
-            answer.error and (answer.error.type, answer.error.message),
-            answer.info.registered,
-            [part.type for part in answer.info.parts],
-            [what for _, what in answer.info.loose],
-            [one.name for one in answer.info.untrained],
-        )
-        for answer in (one, other)
-    ]
-    return looks[0] == looks[1] and _close(one.tensors, other.tensors)
-
-
-def _same_values(one: Answer, other: Answer) -> bool:
-    """Whether two calls gave an output, and the same one."""
-    if one.status is not AnswerStatus.OK or other.status is not AnswerStatus.OK:
-        return False
-    return _close(of_group(one.tensors, Group.OUTPUT), of_group(other.tensors, Group.OUTPUT))
-
-
-def _close(mine: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
-    return mine.keys() == theirs.keys() and all(
-        mine[name].shape == theirs[name].shape
-        and mine[name].dtype == theirs[name].dtype
-        and np.allclose(mine[name], theirs[name], rtol=_CLOSE, atol=_CLOSE, equal_nan=True)
-        for name in mine
     )
