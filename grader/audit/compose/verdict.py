@@ -109,7 +109,15 @@ def _judge_of(oracle: Oracle, made: Composition, target: Target, report: Report)
         [check for check in report.result.checks if check.target == target.name],
         next((d for d in report.result.diagnoses if d.target == target.name), None),
         report.traces.get(target.name),
+        _named_elsewhere(made, target, report),
     )
+
+
+def _named_elsewhere(made: Composition, target: Target, report: Report) -> frozenset[str]:
+    """Return the bugs of targets that one uses, as far as a report names them there."""
+    told = {d.target: d.bugs for d in report.result.diagnoses}
+    others = [plant for plant in made.of("bugs") if plant.target in target.uses]
+    return frozenset(plant.id for plant in others if plant.id in told.get(plant.target, ()))
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,7 @@ class _Judge:
     checks: Sequence[CheckResult]
     found: Diagnosis | None
     trace: Trace | None
+    elsewhere: frozenset[str]  # bugs of targets that it uses, which are named there
 
     @property
     def share(self) -> float:
@@ -162,10 +171,13 @@ class _Judge:
             yield from self._of_check(check)
 
     def naming(self) -> Naming:
-        """Return which of the acting bugs are named, by their own name or an equal one."""
+        """Return which of the acting bugs are named, by their own name or an equal one.
+
+        Those that stand in a target which this one uses may be named there: once is enough.
+        """
         acting = self.truth.acting
         names = self.found.bugs if self.found else ()
-        named = {name for name in names if name in acting}
+        named = {name for name in names if name in acting} | (self.elsewhere & acting)
         for name in names:
             if named != acting and name not in acting:
                 named |= acting & self.oracle.stands_for(self.made, self.target.name, name)
