@@ -59,7 +59,7 @@ class Bug(_Record):
     hints: list[str] = Field(
         min_length=2,
         max_length=3,
-        description="from gentle to plain; none may hold a line of the solution",
+        description="at least two, from gentle to plain; none may hold a line of the solution",
     )
     seen: str = Field(description="where the mistake was seen")
 
