@@ -209,6 +209,18 @@ class Oracle:
             for both in [mine.keys() & theirs.keys()]
         )
 
+    def behaves_as(self, made: Composition, target: str, name: str) -> bool:
+        """Whether inputs in pieces give what they give under a known bug, which is not right."""
+        pieces = [c.id for c in self.key.plan.of_target(target) if c.action is Action.PIECES]
+        mine = self._answers(self.material.text(self._bare(made)), target)
+        right = self._answers(self.solution, target)
+        known = [self._answers(text, target) for text in self._known([name], target)]
+        return any(
+            all(same_values(mine[call], theirs[call]) for call in pieces)
+            for theirs in known
+            if any(not same_values(right[call], theirs[call]) for call in pieces)
+        )
+
     def gives_outputs(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs, in its style, leave an output on every case of values."""
         bugs = Composition(made.styles, made.of("bugs"))

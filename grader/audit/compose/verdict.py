@@ -21,6 +21,7 @@ _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _AT_STEP = " is what comes out when "
 _REGISTERS = "registers as many numbers as when"
+_BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
 # what a deviation's sentence says, and the kinds of those of which it is so
@@ -221,6 +222,8 @@ class _Judge:
             false = [bug for bug in false if not self.oracle.equals_at_step(*at, bug, found.step)]
         if _REGISTERS in found.evidence:
             false = [b for b in false if not self.oracle.registers_as(self.made, name, b)]
+        if _BEHAVES in found.evidence:
+            false = [b for b in false if not self.oracle.behaves_as(self.made, name, b)]
         equal = self._equal_ways(found.bugs, _scope(found))
         apart = [b for b in false if not any(b in way for way in equal)]
         if apart:
