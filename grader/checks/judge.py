@@ -9,9 +9,17 @@ from dataclasses import replace
 
 from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
-from grader.compare.evidence import BY_HAND, NO_IDEA, PASSED, Evidence, Fault, Judgement
+from grader.compare.evidence import (
+    BY_HAND,
+    FOLLOW_HINT,
+    NO_IDEA,
+    PASSED,
+    Evidence,
+    Fault,
+    Judgement,
+)
 from grader.compare.outcomes import judge_call, lacks_bias
-from grader.course.models import Course, Exercise, Property
+from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
@@ -30,7 +38,7 @@ def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
     judge = _Judge(evidence)
     shares = shares_of(evidence.course, evidence.exercise, evidence.target, evidence.key)
     return [
-        _result(share, judge.outcome(share))
+        _result(evidence.target, share, judge.outcome(share))
         for share in shares
         if bugs or share.kind is not Kind.BUG
     ]
@@ -133,7 +141,7 @@ def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool = True) ->
     return outcome
 
 
-def _result(share: Share, outcome: Judgement) -> CheckResult:
+def _result(target: Target, share: Share, outcome: Judgement) -> CheckResult:
     message = f"{outcome.message}: {outcome.detail}" if outcome.detail else outcome.message
     return CheckResult(
         id=share.check,
@@ -144,7 +152,7 @@ def _result(share: Share, outcome: Judgement) -> CheckResult:
         next_step=outcome.next_step,
         expected=outcome.expected,
         actual=outcome.actual,
-        case=None if outcome.case is None else _shown(outcome.case),
+        case=None if outcome.case is None else _shown(target, outcome.case),
         place=outcome.place,
         unwritten=outcome.fault is Fault.UNWRITTEN,
         waits=outcome.fault is Fault.WAITS,
@@ -152,14 +160,23 @@ def _result(share: Share, outcome: Judgement) -> CheckResult:
     )
 
 
-def _shown(case: DrawnCase) -> ShownCase:
-    return ShownCase(case.name, case.dims, case.construct, case.options)
+def _shown(target: Target, case: DrawnCase) -> ShownCase:
+    """A case as a student sees it, with the inputs that it gives itself."""
+    declared = next((one.inputs for one in target.cases if one.name == case.name), {})
+    given = {
+        name: value for name, value in declared.items() if isinstance(value, int | float | list)
+    }
+    return ShownCase(case.name, case.dims, case.construct, case.options, given or None)
 
 
 def point_to_hint(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Where the mistake is named, its hint is the better next step."""
-    step = "follow the hint of the mistake that is named"
-    return [replace(r, next_step=step) if r.next_step == BY_HAND else r for r in results]
+    """Where the mistake is named, its hint is the better next step; it explains gradients, too."""
+    return [
+        replace(r, next_step=FOLLOW_HINT)
+        if r.next_step == BY_HAND or (r.kind is Kind.GRADIENT and r.failed)
+        else r
+        for r in results
+    ]
 
 
 def name_causes(

@@ -58,7 +58,8 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     given = exercise.id
     if submission is not None:
         given += f" --submission {shlex.quote(click.format_filename(submission))}"
-    return render_told(told, given, notebook=source.notebook, width=screen_width())
+    kept, width = desk.folder.shipped, screen_width()
+    return render_told(told, given, notebook=source.notebook, kept=kept, width=width)
 
 
 def _unread(exercise: Exercise, source: Source) -> str:

@@ -137,7 +137,8 @@ def _values(actual: Array, expected: Array, words: Words) -> Difference:
         said = f"{int(apart.sum())} of {apart.size} are wrong, the first at {list(index)}: "
         shown = (str(bool(wanted)), str(bool(came)))
     else:
-        said = f"the largest difference is {most:.3g}, at {list(index)}: "
+        place = f", at {list(index)}" if index else ""
+        said = f"the largest difference is {most:.3g}{place}: "
         shown = _told_apart(wanted, came)
     said += f"{shown[0]} {words[0]}, {shown[1]} {words[1]}"
     return Difference(

@@ -128,7 +128,7 @@ def _worded(
     far = nearness(max(fit.distance for fit in found))
     said = (
         f"In {found[0].count} of the {wrong} cases that are wrong your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. In the others there is more: mend this first."
+        f"what comes out when {ways_of(groups)}. It does not explain the others: mend it first."
     )
     return Diagnosis(
         target=evidence.target.name,

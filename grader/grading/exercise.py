@@ -103,12 +103,14 @@ def run_exercise(
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)
-    judged = [_judge(evidence[t.name], rounds, pairs) for t in exercise.targets]
+    causes = partial(_causes_of, exercise, source)
+    every = [_judge(evidence[t.name], rounds, pairs) for t in exercise.targets]
+    judged = _without_echoes(every, causes)
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
-    checks = name_causes(found, partial(_causes_of, exercise, source))
+    checks = name_causes(found, causes)
     told = {one.evidence.target.name: one.evidence for one in judged}
     return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
 
@@ -153,6 +155,21 @@ class _Judged:
     checks: Sequence[CheckResult]
     diagnosis: Diagnosis | None
     notes: Sequence[str]
+
+
+def _without_echoes(
+    judged: Sequence[_Judged], causes: Callable[[str], Sequence[str]]
+) -> list[_Judged]:
+    """Leave out where a target went wrong, if it uses one that is wrong: that comes first."""
+    wrong = {one.evidence.target.name for one in judged if _is_wrong(one.checks)}
+    return [
+        replace(one, diagnosis=None)
+        if (found := one.diagnosis)
+        and not (found.bugs or found.deviations)
+        and wrong.intersection(causes(found.target))
+        else one
+        for one in judged
+    ]
 
 
 def _judge(

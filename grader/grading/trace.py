@@ -96,16 +96,17 @@ def trace_target(target: Target, run: Run) -> Trace | None:
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, answers, told)
+    returned = _outputs(evidence.answers[call.id])
     return Trace(
         target=target.name,
         case=evidence.case(call),
-        steps=_steps(target, key.steps(call.id), found, recorded),
+        steps=_steps(target, key.steps(call.id), found, recorded, returned),
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(key, call, recorded, evidence.words.operations),
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) if stopped else "",
         expected=_outputs(key.answers[call.id]),
-        actual=_outputs(evidence.answers[call.id]),
+        actual=returned,
     )
 
 
@@ -117,10 +118,15 @@ def _trouble(outcome: Judgement, noun: str) -> str:
 
 
 def _steps(
-    target: Target, expected: Mapping[str, Array], found: StepsFound | None, recorded: Answer
+    target: Target,
+    expected: Mapping[str, Array],
+    found: StepsFound | None,
+    recorded: Answer,
+    returned: Mapping[str, Array],
 ) -> tuple[Step, ...]:
     seen = of_group(recorded.tensors, Group.SEEN)
     shapes = {array.shape for name, array in seen.items() if operation_of(name) != GIVEN}
+    shapes |= {array.shape for array in returned.values()}  # of whatever type
     states = found.states if found else {}
     return tuple(
         Step(

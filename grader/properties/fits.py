@@ -68,7 +68,7 @@ class Fits(Kind):
             return Judgement(Status.FAILED, message, next_step=_NO_LOSS, case=case)
         return Judgement(
             Status.FAILED,
-            f"{self.steps} steps of training on one small batch do not bring the loss down",
+            f"{self.steps} steps of training on a small batch bring the loss down too little",
             f"from {before:.3g} to {after:.3g}",
             _NEXT_STEP,
             case=case,

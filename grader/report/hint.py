@@ -14,13 +14,14 @@ def render_told(
     *,
     notebook: bool = False,
     command: str = "grade ",
+    kept: bool = True,
     width: int = 80,
 ) -> str:
-    """Return what a student is told, a line where all is right; `given` as in `render_hint`."""
+    """Return what a student is told, a line where all is right; the rest as in `render_hint`."""
     if told is None:
         return f"{given.partition(' ')[0]} is complete: no hint is needed."
     return render_hint(
-        told.advice, given, told.degree, notebook=notebook, command=command, width=width
+        told.advice, given, told.degree, notebook=notebook, command=command, kept=kept, width=width
     )
 
 
@@ -31,15 +32,16 @@ def render_hint(
     *,
     notebook: bool = False,
     command: str = "grade ",
+    kept: bool = True,
     width: int = 80,
 ) -> str:
     """Return the hints up to a degree, the newest last, and where the lesson speaks of it.
 
     `given` is what the command was given: the exercise, and where it was handed in. A line is named
-    where the student has a file of lines, and not a notebook. `command` is how a command begins.
+    where the student has a file of lines, and not a notebook. `command` is how a command begins;
+    the next hint is offered where it is `kept` which were told.
     """
-    count = len(advice.hints)
-    exercise = given.partition(" ")[0]
+    count, exercise = len(advice.hints), given.partition(" ")[0]
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
     if advice.finding:
         lines += ["", *wrapped(advice.finding, width, first="  ▸ ", hang=4)]
@@ -49,6 +51,8 @@ def render_hint(
     if where := _where(advice, degree, notebook=notebook):
         lines += ["", *wrapped(where, width, first="  ", hang=2)]
     after = f"{command}{'hint' if degree < count else 'explain'} {given}"
+    if degree < count and not kept:
+        return "\n".join(lines)
     what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])
 

@@ -86,8 +86,11 @@ def _made_lines(trace: Trace, width: int) -> list[str]:
 def _row(trace: Trace, call: str, made: Sequence[Made]) -> tuple[str, str, str]:
     """What one line tells: an operation, or a call and all that was made in it."""
     name = clean(f"{call.partition(' ')[2]}()", 40) if call else _plain(made[-1].operation)
-    steps = dict.fromkeys(step for one in made for step in one.steps)
-    return name, _shape(trace, made[-1].values.shape), ", ".join(steps)
+    last = made[-1]
+    before = dict.fromkeys(step for one in made[:-1] for step in one.steps)
+    inside = [step for step in before if step not in last.steps]
+    told = [", ".join(last.steps), f"inside: {', '.join(inside)}" if inside else ""]
+    return name, _shape(trace, last.values.shape), "; ".join(filter(None, told))
 
 
 def _plain(operation: str) -> str:

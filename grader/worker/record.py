@@ -48,7 +48,8 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operation and keep what it returns."""
         out = func(*args, **(kwargs or {}))
-        for value in tree_leaves(out):
+        # of several results the first is what a layer goes on with: it comes last
+        for value in tree_leaves(out)[:: -1 if isinstance(out, tuple) else 1]:
             if not self._paused and _is_kept(value) and len(self.made) < _MOST:
                 operation = str(func.overloadpacket.__name__)[:_NAME]
                 self.made.append((operation, self._current_call(), torch.clone(value)))
@@ -103,8 +104,10 @@ class Recorder(TorchDispatchMode):
 
 def _call_name(caller: FrameType, called: Sequence[FrameType]) -> str:
     """The name of a layer that is called, or of a function; "" for one of the framework's."""
-    layers = (frame.f_locals.get("self") for frame in called)
-    layer = next((one for one in layers if isinstance(one, nn.Module)), None)
+    owners = (frame.f_locals.get("self") for frame in called)
+    layers = [one for one in owners if isinstance(one, nn.Module)]
+    # of a row of layers the one that runs
+    layer = next((one for one in layers if not isinstance(one, nn.Sequential)), None)
     if layer is None:
         package = str(called[0].f_globals.get("__name__")).partition(".")[0]
         return "" if package in _FRAMEWORKS else called[0].f_code.co_name

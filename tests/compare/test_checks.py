@@ -650,7 +650,7 @@ WRONG = {
         ((_POOL, "        pooled = encoded.detach().mean(dim=1)\n"),),
         {
             "build_classifier/gradient": "no gradient reaches the parameter",
-            "build_classifier/property/overfits-a-batch": "do not bring the loss down",
+            "build_classifier/property/overfits-a-batch": "bring the loss down too little",
         },
     ),
     "raw logits": Wrong(
