@@ -150,6 +150,7 @@ class Oracle:
         names: Sequence[str],
         scope: Scope = Scope.EVERY,
         without: Collection[str] = (),
+        close: float = CLOSE,
     ) -> bool:
         """Whether the values under a composition's bugs are those under the known bugs `names`.
 
@@ -169,7 +170,7 @@ class Oracle:
             if scope is Scope.WRONG:
                 mine = {c: a for c, a in mine.items() if not same_values(a, right[c])}
             for theirs in known:
-                if mine and all(same_values(a, theirs[call]) for call, a in mine.items()):
+                if mine and all(same_values(a, theirs[call], close) for call, a in mine.items()):
                     return True
         return False
 

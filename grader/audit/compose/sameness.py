@@ -34,17 +34,18 @@ def same_answer(one: Answer, other: Answer) -> bool:
     return looks[0] == looks[1] and _close(one.tensors, other.tensors)
 
 
-def same_values(one: Answer, other: Answer) -> bool:
+def same_values(one: Answer, other: Answer, close: float = CLOSE) -> bool:
     """Whether two calls gave an output, and the same one."""
     if one.status is not AnswerStatus.OK or other.status is not AnswerStatus.OK:
         return False
-    return _close(of_group(one.tensors, Group.OUTPUT), of_group(other.tensors, Group.OUTPUT))
+    mine, theirs = (of_group(answer.tensors, Group.OUTPUT) for answer in (one, other))
+    return _close(mine, theirs, close)
 
 
-def _close(mine: Mapping[str, Array], theirs: Mapping[str, Array]) -> bool:
+def _close(mine: Mapping[str, Array], theirs: Mapping[str, Array], close: float = CLOSE) -> bool:
     return mine.keys() == theirs.keys() and all(
         mine[name].shape == theirs[name].shape
         and mine[name].dtype == theirs[name].dtype
-        and np.allclose(mine[name], theirs[name], rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        and np.allclose(mine[name], theirs[name], rtol=close, atol=close, equal_nan=True)
         for name in mine
     )

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import combinations
 
 from grader.audit.compose.material import Composition
 from grader.audit.compose.oracle import Oracle, Scope, Truth
+from grader.audit.compose.sameness import CLOSE
 from grader.course.models import Target
 from grader.grading.trace import Trace
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, State, Status
@@ -17,6 +19,8 @@ _MOST_IDLE = 0.15  # of a target's points, for code that does not do the work
 _LEAST_RIGHT = 0.7  # of a target's points, for values that are right where no option is given
 _USES = re.compile(r"`(\w+)` uses `(\w+)`, which is not right yet")
 _NO_GRADIENT = re.compile(r"no gradient reaches (?:the parameter )?`([\w.]+)`")
+_NEARNESS = re.compile(r", to (1e-\d+),")  # of projections, which a report states
+_LOOSE = 100.0  # times that the numbers themselves may differ
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _AT_STEP = " is what comes out when "
@@ -235,8 +239,10 @@ class _Judge:
         ways = [[one] for one in names] + [list(pair) for pair in combinations(names, 2)]
         # what a target is made of may be where its values come from
         asked = [(self.made, target) for target in (self.target.name, *self.target.uses)]
-        equals, told = self.oracle.equals, self.told
-        return [way for way in ways if any(equals(*one, way, scope, told) for one in asked)]
+        stated = _NEARNESS.search(self.said)
+        close = max(CLOSE, _LOOSE * float(stated[1])) if stated else CLOSE
+        equal = partial(self.oracle.equals, scope=scope, without=self.told, close=close)
+        return [way for way in ways if any(equal(*one, way) for one in asked)]
 
     # ---- steps ------------------------------------------------------------------------------
 
