@@ -75,6 +75,11 @@ def make_ruleset(
     return ruleset
 
 
+def allow_reading(ruleset: int, path: str) -> None:
+    """Let those who are held to the rules from now on read a folder; raises OSError."""
+    _allow(ruleset, path, READ & handled_rights(version()))
+
+
 def restrict(ruleset: int) -> None:
     """Hold this thread, and all that it starts, to the rules; raises OSError."""
     prctl(_NO_NEW_PRIVILEGES, 1)

@@ -41,7 +41,7 @@ class Warm:
         self.empty = os.path.join(self.home, "empty")
         os.mkdir(self.empty)
         self.shown = {"": self.empty}  # folders with the data of courses, by digest
-        self.rules = Rules.prepare(level, self.home)
+        self.rules = Rules.prepare(level, self.empty)
         self.folders: dict[int, str] = {}  # by child
         self.begun = 0  # children
         self.loaded = {FrameworkName.TORCH}
@@ -86,6 +86,7 @@ class Warm:
         folder = os.path.join(self.home, data)
         os.mkdir(folder)
         files.write(folder)
+        self.rules.show(folder)
         self.shown[data] = folder
 
     def _folder(self, data: str) -> str:

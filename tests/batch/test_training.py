@@ -1,6 +1,7 @@
 """Trainings beside a quick run: a class without them, a student's own, and what is kept of both."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from learning import RIGHT, made
 from support import RunGrade
 
 from grader.batch.ahead import trainings_ahead
-from grader.batch.entries import find_entries
+from grader.batch.entries import Entry, find_entries
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder
 
@@ -77,14 +78,15 @@ def test_how_long_a_class_trains_is_said_before_it_begins(small: CourseFolder, b
     (both / "cyd").mkdir()
     (both / "cyd" / "notes.txt").write_text("no file of the exercise", encoding="utf-8")
 
-    def ahead(jobs: int, names: dict[str, str] | None = None) -> str:
-        entries = find_entries(both, small.course)
-        return trainings_ahead(small.course, entries, small.course.exercises, names or {}, jobs)
+    entries = find_entries(both, small.course)
+
+    def ahead(jobs: int, entries: Sequence[Entry] = entries) -> str:
+        return trainings_ahead(small.course, entries, small.course.exercises, {}, jobs)
 
     said = "exercise1 trains models: about 2 min in all"
     assert ahead(1).startswith(said)  # two students of 50 seconds
     assert ahead(3).startswith(said.replace("2", "1"))
-    assert ahead(1, {"exercise1": "other.py"}) == ""
+    assert ahead(1, [one for one in entries if one.student == "cyd"]) == ""
 
 
 @pytest.mark.long

@@ -205,7 +205,7 @@ def test_explain_tells_a_call_of_a_layer_or_of_another_exercise_in_one_line(
     calls = [line.split()[0] for line in run.splitlines() if "()" in line]
     layers = ["to_queries()", "to_keys()", "to_values()"]
     assert calls == [*layers, "scaled_dot_product_attention()", "unify_heads()"]
-    assert "scores, weights, attended" in run
+    assert "attended; inside: scores, weights" in run
     assert "softmax" not in run
 
 

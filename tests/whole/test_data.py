@@ -67,6 +67,8 @@ def _graded(engine: Engine, text: str) -> ExerciseResult:
 
 def test_submission_reads_what_it_cannot_change(lending: CourseFolder) -> None:
     path = '"data/tables/weights.txt"'
+    looking = "import os\nassert os.listdir('.') == ['data']\n"
+    above = "try:\n    os.listdir('..')\nexcept OSError:\n    pass\nelse:\n    raise ValueError\n"
     tries = [f"os.chmod({path}, 0o666)", f'open({path}, "w").write("5")', f"os.remove({path})"]
     attack = "import contextlib, os\nfor act in ({}):\n".format(
         ", ".join(f"lambda: {one}" for one in tries)
@@ -74,7 +76,8 @@ def test_submission_reads_what_it_cannot_change(lending: CourseFolder) -> None:
     attack += "    with contextlib.suppress(OSError):\n        act()\n"
     for level in Level:
         with _engine(lending, level) as engine:
-            assert _graded(engine, _RIGHT).status is Status.PASSED
+            shut = above if level is not Level.PROCESS else ""
+            assert _graded(engine, looking + shut + _RIGHT).status is Status.PASSED
             _graded(engine, attack + _RIGHT)
             assert _graded(engine, _RIGHT).status is Status.PASSED
     assert (lending.root / "data" / "tables" / "weights.txt").read_text("utf-8") == _WEIGHTS
