@@ -15,7 +15,7 @@ from grader.course.load import load_course
 from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
-from grader.grading.exercise import job_kinds, job_of
+from grader.grading.jobs import job_kinds, job_of
 from grader.handin.read import Submission, read_submission
 from grader.worker.harness import Session
 

@@ -18,7 +18,7 @@ from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import CourseFolder, load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission, read_submission
 from grader.key.cache import Keys, load_keys
 from grader.records.calls import PUBLIC

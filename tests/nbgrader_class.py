@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import nbgrader
+import pytest
 import yaml
 
 Notebook = dict[str, Any]
@@ -45,6 +46,13 @@ def places() -> dict[str, str]:
     prefix = Path(nbgrader.__file__).parents[4]  # activating the environment does the same
     path = os.pathsep.join([str(prefix / "bin"), os.environ["PATH"]])
     return {"PATH": path, "JUPYTER_PATH": str(prefix / "share/jupyter")}
+
+
+def use_places(patch: pytest.MonkeyPatch) -> None:
+    """Let nbgrader's commands run in this process find what they need, until `patch` ends."""
+    patch.setattr(os, "environ", os.environ)  # run_nbgrader leaves a plain copy in its place
+    for name, value in places().items():
+        patch.setenv(name, value)
 
 
 def _read(folder: Path) -> Folder:

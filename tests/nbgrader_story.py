@@ -4,7 +4,6 @@ docs/nbgrader.md shows the transcript; nbgrader/test_nbgrader_term.py tests what
 that it is so.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -218,8 +217,6 @@ _PROGRAMS: dict[str, Callable[[list[str]], str]] = {
 
 def set_up(term: Term) -> None:
     """Set what the commands find in their environment."""
-    term.patch.setattr(os, "environ", os.environ)  # run_nbgrader leaves a plain copy in its place
-    for name, value in made.places().items():
-        term.patch.setenv(name, value)
+    made.use_places(term.patch)
     term.patch.setenv("XDG_DATA_HOME", str(term.home / "data"))  # the secret of the hidden cases
     term.patch.setenv("JUPYTER_CONFIG_DIR", str(term.home / "jupyter"))

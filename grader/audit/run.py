@@ -24,7 +24,7 @@ from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source
 from grader.key.builders import Builders, KeyOrder
 from grader.key.cache import PUBLIC_SECRET, Keys, load_keys, orders_for

@@ -17,7 +17,7 @@ from grader.course.shipped import read_standins
 from grader.errors import InternalError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.key.cache import PUBLIC_SECRET, Keys
 from grader.key.digest import content_digest
 from grader.key.store import PAIRS, DamagedKey, key_files, parse_key, unpack_suspects

@@ -8,11 +8,9 @@ from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
 from grader.course.models import Target
-from grader.course.written import framework_of
 from grader.handin.read import method_names
 from grader.records.answers import StudentError
 from grader.records.calls import DrawnCase
-from grader.worker.frameworks import FrameworkName
 
 _NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)'")
 _MEANT = {  # what an exception says, and what to do about it
@@ -51,7 +49,7 @@ def advise_on_error(
     if said := next((step for words, step in _MEANT.items() if words in message), ""):
         return Reason(said)
     scene = Scene(evidence, error, case)
-    for pattern, rule in (*terms_of(_framework(evidence)).rules, *_RULES):
+    for pattern, rule in (*terms_of(evidence.framework).rules, *_RULES):
         found = pattern.search(message)
         if found and (reason := rule(found, scene)) is not None:
             return reason
@@ -82,15 +80,11 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
         if near:
             return f"import from `{stems[near[0]]}`"
-        terms = terms_of(_framework(evidence))
+        terms = terms_of(evidence.framework)
         return terms.in_place_of(sought, evidence.source) or terms.imports
     if "torch.dtype" in message:
         return _MEANT["torch.dtype"]
     return "make the file run by itself first, with python or in an editor"
-
-
-def _framework(evidence: Evidence) -> FrameworkName:
-    return framework_of(evidence.course, evidence.exercise)
 
 
 def renamed_forward(evidence: Evidence, target: Target) -> str:

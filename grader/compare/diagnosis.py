@@ -289,8 +289,8 @@ class _Look:
         agrees = (own.codes == seen.codes)[np.ix_(kept, codes)]
         if (changed & ~agrees).any():
             return False
-        pieces = [call.action is Action.PIECES for call in self.calls]
-        sampled = [i for i in kept if seen.sampled[i] or pieces[i]]
+        calls = self.calls
+        sampled = [i for i in kept if seen.sampled[i] or calls[i].action is Action.PIECES]
         moved = ~self._close(own, right)[sampled]
         # what its checks sampled has to be as it would be, in all that they saw
         asked = {self.judged[place].id.name for place in fails}

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
-from grader.course.written import framework_of
 from grader.handin.forbidden import Forbidden
 from grader.handin.read import Source
 from grader.records.answers import Answer, Greeting, StudentError
@@ -16,6 +15,7 @@ from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
+from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Group
 from grader.worker.protocol import Action, Role
 
@@ -40,9 +40,14 @@ class Evidence:
     )
 
     @property
+    def framework(self) -> FrameworkName:
+        """In whose terms the exercise is written."""
+        return self.course.framework_of(self.exercise)
+
+    @property
     def words(self) -> Vocabulary:
-        """What the framework of the exercise calls things."""
-        return vocabulary_of(framework_of(self.course, self.exercise))
+        """What the framework calls things."""
+        return vocabulary_of(self.framework)
 
     @cached_property
     def roles(self) -> dict[str, Role]:

@@ -23,7 +23,7 @@ from grader.course.expressions import (
     parse_output,
 )
 from grader.course.limits import Limits, OwnLimits, Tolerances
-from grader.course.parts import Part, chosen_part, misfit_of_parts
+from grader.course.parts import Part, chosen_part, misfit_of_parts, subtotals
 from grader.course.points import Points
 from grader.course.record import Argument, Dim, Literal_, Output, Record, error_at
 from grader.course.traps import Trap
@@ -362,16 +362,16 @@ class Course(Record):
 
     def subtotals(self, scores: Mapping[str, tuple[float, float]]) -> tuple[Subtotal, ...]:
         """Return points of each part, of `scores` (points, possible) by exercise; () for one."""
-        found = []
-        for part in self.parts:
-            if own := [scores[exercise] for exercise in part.exercises if exercise in scores]:
-                score, possible = (round(sum(points), 4) for points in zip(*own, strict=True))
-                found.append(Subtotal(part.name, part.title, score, possible))
-        return tuple(found) if len(found) > 1 else ()
+        return subtotals(self.parts, scores)
+
+    def framework_of(self, exercise: Exercise) -> FrameworkName:
+        """Return the framework of an exercise: its own, else that of the course."""
+        return exercise.framework or self.framework
 
     def limits_of(self, exercise: Exercise) -> Limits:
         """Return what a submission may use in an exercise."""
-        return self.limits.model_copy(update=exercise.limits.model_dump(exclude_none=True))
+        own = exercise.limits.model_dump(exclude_none=True)
+        return self.limits.model_copy(update=own) if own else self.limits
 
     @property
     def widest_limits(self) -> Limits:
@@ -387,7 +387,7 @@ class Course(Record):
         """Return a target's own properties and those of all targets that can apply to it."""
         of_modules = self.every_module if target.kind is not TargetKind.FUNCTION else []
         own = {p.name for p in target.properties} | set(target.without)
-        void = (exercise.framework or self.framework).void
+        void = self.framework_of(exercise).void
         general = [p for p in (*self.every_target, *of_modules) if p.kind not in void]
         inherited = [p for p in general if p.name not in own and not p.misfit(exercise, target)]
         return [*target.properties, *inherited]

@@ -1,12 +1,13 @@
 """Parts of a course: exercises that are handed out, graded and counted together."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
 from grader.course.record import Record
 from grader.errors import UsageError
+from grader.records.subtotals import Subtotal
 
 
 class Part(Record):
@@ -46,3 +47,15 @@ def chosen_part(parts: Sequence[Part], name: str) -> Part:
     near = difflib.get_close_matches(name, found, 3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(found)}"
     raise UsageError(f"no part '{name}'; {hint}")
+
+
+def subtotals(
+    parts: Sequence[Part], scores: Mapping[str, tuple[float, float]]
+) -> tuple[Subtotal, ...]:
+    """Return points of each part, of `scores` (points, possible) by exercise; () for one."""
+    found = []
+    for part in parts:
+        if own := [scores[exercise] for exercise in part.exercises if exercise in scores]:
+            score, possible = (round(sum(points), 4) for points in zip(*own, strict=True))
+            found.append(Subtotal(part.name, part.title, score, possible))
+    return tuple(found) if len(found) > 1 else ()

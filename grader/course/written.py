@@ -2,19 +2,14 @@
 
 from collections.abc import Collection
 
-from grader.course.models import Course, Exercise
+from grader.course.models import Course
 from grader.worker.frameworks import FrameworkName
-
-
-def framework_of(course: Course, exercise: Exercise) -> FrameworkName:
-    """Return the framework of an exercise: its own, else that of the course."""
-    return exercise.framework or course.framework
 
 
 def frameworks_of(course: Course, exercises: Collection[str] = ()) -> list[FrameworkName]:
     """Return the frameworks of exercises, of all where no ids are named, each once."""
     chosen = [one for one in course.exercises if not exercises or one.id in exercises]
-    return list(dict.fromkeys(framework_of(course, one) for one in chosen))
+    return list(dict.fromkeys(course.framework_of(one) for one in chosen))
 
 
 def known_libraries() -> list[str]:

@@ -10,7 +10,8 @@ from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.discretion import in_public_words
-from grader.grading.exercise import Run, Standins, run_exercise
+from grader.grading.exercise import Run, run_exercise
+from grader.grading.jobs import Standins
 from grader.handin.read import Submission
 from grader.key.cache import Keys, load_keys
 from grader.key.secret import hidden_secret

@@ -1,6 +1,6 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,15 +17,13 @@ from grader.compare.retry import same_outputs
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
-from grader.course.data import read_data
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
-from grader.course.shipped import read_standins
-from grader.course.written import framework_of
 from grader.execute.launch import WarmProcess
-from grader.execute.session import Job, Shared
+from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
 from grader.grading.discretion import without_words
+from grader.grading.jobs import Standins, job_kinds, job_of
 from grader.grading.notes import notes_of
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
@@ -37,30 +35,6 @@ from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.signatures import Suspects
 from grader.records.text import clean
-from grader.worker.data import DataFiles
-from grader.worker.loading import STANDIN_LABEL
-from grader.worker.protocol import Earlier, Units
-
-
-@dataclass(frozen=True)
-class Standins:
-    """What submissions get of a course: what later exercises import, by file stem, and its data."""
-
-    sources: Mapping[str, str]
-    data: DataFiles | None = None
-
-    @staticmethod
-    def of(folder: CourseFolder) -> "Standins":
-        """Read them of a course; raises CourseError."""
-        return Standins(read_standins(folder), read_data(folder))
-
-    def earlier(self, exercises: Iterable[Exercise]) -> dict[str, Units]:
-        """Return the units that importing these exercises runs."""
-        return {
-            e.stem: [(f"{STANDIN_LABEL}{e.stem}", self.sources[e.stem])]
-            for e in exercises
-            if e.stem in self.sources
-        }
 
 
 @dataclass(frozen=True)
@@ -335,39 +309,6 @@ def _is_guessed(evidence: Evidence) -> bool:
     call = evidence.first_call
     bound = evidence.answers[call.id].info.bound
     return bool(shown_guesses(call, bound)) or any(len(one.roles) > 1 for one in bound)
-
-
-def job_kinds(key: AnswerKey) -> list[Earlier]:
-    """Return what imports of earlier exercises find, a child each: stand-ins come first."""
-    return sorted({call.earlier for call in key.plan.calls}, reverse=True)
-
-
-def job_of(
-    folder: CourseFolder,
-    exercise: Exercise,
-    kind: Earlier,
-    standins: Standins,
-    submission: Submission,
-) -> Job:
-    """Return what a child runs for some targets of an exercise."""
-    before = folder.course.earlier(exercise)
-    source = submission.source(exercise)
-    earlier = standins.earlier(before)
-    own: dict[str, Units] = {}
-    if exercise.builds_on_earlier:
-        own = {
-            e.stem: submission.source(e).units for e in before if not submission.source(e).problem
-        }
-    return Job(
-        exercise.stem,
-        source.units,
-        source.notebook,
-        own if kind is Earlier.OWN else earlier,
-        own,
-        exercise.forbidden_for(*exercise.targets),
-        standins.data,
-        framework=framework_of(folder.course, exercise),
-    )
 
 
 def _without_file(

@@ -11,7 +11,7 @@ from grader.course.models import Exercise
 from grader.course.questions import Question
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, collect
-from grader.grading.exercise import Standins, job_of
+from grader.grading.jobs import Standins, job_of
 from grader.handin.read import Source, Submission
 from grader.handin.syntax import parse
 from grader.records.answers import Answer, AnswerStatus, StudentError

@@ -14,7 +14,6 @@ from grader.checks.plan import build_plan
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
-from grader.course.written import framework_of
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
 from grader.key.builders import KeyOrder, tell_step
 from grader.key.declared import refuse_unexpected, refuse_unknown_names, refuse_unknown_rules
@@ -77,7 +76,7 @@ def build_answer_key(
 
 def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) -> BuiltKey:
     """Draw the plan, run the reference on it, and then each known bug."""
-    importing.load(framework_of(folder.course, exercise))  # whose names are looked up next
+    importing.load(folder.course.framework_of(exercise))  # whose names are looked up next
     refuse_unknown_names(folder, exercise)
     source = read_solution(folder.solutions / exercise.file)
     with reference_imports(folder):

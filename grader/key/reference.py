@@ -15,7 +15,6 @@ import torch
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
-from grader.course.written import framework_of
 from grader.errors import CourseError
 from grader.records.answers import Answer, AnswerStatus, Info, StudentError
 from grader.records.calls import Array
@@ -45,7 +44,7 @@ class Reference:
         self.exercise = exercise
         self.earlier = frozenset(e.id for e in folder.course.earlier(exercise))
         self.path = folder.solutions / exercise.file
-        self.framework = importing.load(framework_of(folder.course, exercise))
+        self.framework = importing.load(folder.course.framework_of(exercise))
         self.framework.set_dtype(dtype)
         with _put_back(exercise.stem):  # later exercises import the course's own, and no mutant
             module = new_module(exercise.stem, str(self.path))

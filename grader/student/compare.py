@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from grader.course.derive import BEGIN, END
 from grader.course.models import Course, Exercise
-from grader.course.written import framework_of
 from grader.handin.read import Source
 from grader.handin.syntax import parse
 from grader.records.results import ExerciseResult, Status
@@ -45,7 +44,7 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Return each target of an exercise beside its reference."""
     own = [text for _, text in source.units]
-    table = WAYS[framework_of(course, exercise)]
+    table = WAYS[course.framework_of(exercise)]
     return tuple(_compared(t.name, own, solution, result, table) for t in exercise.targets)
 
 

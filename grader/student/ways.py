@@ -2,6 +2,20 @@
 
 Ways = dict[str, dict[str, str]]  # purpose -> way -> what it does, as the rest of a sentence
 
+# the same in every framework, but for what is said otherwise
+_WEIGHTS = {
+    "softmax": "takes exponentials and divides by their sum, safely",
+    "Softmax": "is `softmax` as a module",
+    "log_softmax": "is the logarithm of it, in one safe step",
+    "logsumexp": "is the logarithm of the sum, to be subtracted",
+    "exp": "takes the exponentials, to be divided by their sum",
+}
+_ROOTS = {
+    "sqrt": "is the square root",
+    "rsqrt": "is one over the square root",
+    "**": "is a power: 0.5 is the root, -0.5 one over it",
+}
+
 _TORCH: Ways = {
     "products of matrices": {
         "@": "multiplies the last two axes, batch by batch",
@@ -29,19 +43,8 @@ _TORCH: Ways = {
         "stack": "joins tensors along a new axis",
         "unsqueeze": "adds an axis of size 1",
     },
-    "weights that sum to one": {
-        "softmax": "takes exponentials and divides by their sum, safely",
-        "Softmax": "is `softmax` as a module",
-        "log_softmax": "is the logarithm of it, in one safe step",
-        "logsumexp": "is the logarithm of the sum, to be subtracted",
-        "exp": "takes the exponentials, to be divided by their sum",
-    },
-    "a root": {
-        "sqrt": "is the square root",
-        "rsqrt": "is one over the square root",
-        "**": "is a power: 0.5 is the root, -0.5 one over it",
-        "pow": "is a power as a call",
-    },
+    "weights that sum to one": _WEIGHTS,
+    "a root": _ROOTS | {"pow": "is a power as a call"},
     "what a mask hides": {
         "masked_fill": "puts a value where a mask is true",
         "where": "chooses between two values, place by place",
@@ -107,19 +110,8 @@ _KERAS: Ways = {
         "stack": "joins tensors along a new axis",
         "expand_dims": "adds an axis of size 1",
     },
-    "weights that sum to one": {
-        "softmax": "takes exponentials and divides by their sum, safely",
-        "Softmax": "is `softmax` as a layer",
-        "log_softmax": "is the logarithm of it, in one safe step",
-        "logsumexp": "is the logarithm of the sum, to be subtracted",
-        "exp": "takes the exponentials, to be divided by their sum",
-    },
-    "a root": {
-        "sqrt": "is the square root",
-        "rsqrt": "is one over the square root",
-        "**": "is a power: 0.5 is the root, -0.5 one over it",
-        "power": "is a power as a call",
-    },
+    "weights that sum to one": _WEIGHTS | {"Softmax": "is `softmax` as a layer"},
+    "a root": _ROOTS | {"power": "is a power as a call"},
     "layers and weights": {
         "Dense": "is a layer that holds its kernel and bias",
         "EinsumDense": "is a layer whose product is written in letters",

@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from grader.worker.frameworks import FrameworkName
 from grader.worker.names import GIVEN
 
 _MOST = 256  # tensors that are kept
 _HELD = 100  # tensors of variables that are kept
 _LARGEST = 1 << 14  # numbers of a tensor that is kept
 _NAME = 40  # letters of a name that is kept
-_FRAMEWORKS = ("torch", "keras", "numpy", "grader")
+_LIBRARIES = (*FrameworkName, "numpy", "grader")  # what they do inside is not the code's own
 
 
 class Recorder(TorchDispatchMode):
@@ -110,7 +111,7 @@ def _call_name(caller: FrameType, called: Sequence[FrameType]) -> str:
     layer = next((one for one in layers if not isinstance(one, nn.Sequential)), None)
     if layer is None:
         package = str(called[0].f_globals.get("__name__")).partition(".")[0]
-        return "" if package in _FRAMEWORKS else called[0].f_code.co_name
+        return "" if package in _LIBRARIES else called[0].f_code.co_name
     names = (name for name, part in _parts(caller) if part is layer)
     return next(names, "") or type(layer).__name__
 

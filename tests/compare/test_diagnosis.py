@@ -14,7 +14,7 @@ from grader.compare.steps import occurs
 from grader.course.load import CourseFolder
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.answers import Answer, AnswerStatus

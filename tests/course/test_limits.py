@@ -27,7 +27,7 @@ def test_exercise_may_have_limits_of_its_own(tmp_path: Path) -> None:
     found = load_course(tmp_path).course.limits_of(exercise)
     assert (found.case_seconds, found.data_mib, found.target_seconds) == (50, 3000, 15)
     assert load_course(tmp_path).course.widest_limits.data_mib == 3000
-    assert course.course.limits_of(plain) == course.course.limits
+    assert course.course.limits_of(plain) is course.course.limits
 
 
 @pytest.mark.parametrize(

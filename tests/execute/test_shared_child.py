@@ -15,7 +15,7 @@ from grader.execute.child import Child
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Interview, Job, SharedChild, collect
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.results import ExerciseResult

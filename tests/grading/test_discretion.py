@@ -15,7 +15,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Course, Exercise, Target
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys, load_keys
 from grader.records.calls import HIDDEN

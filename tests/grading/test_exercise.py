@@ -27,7 +27,7 @@ from grader.execute.session import collect
 from grader.grading import rounds as grading_rounds
 from grader.grading import shrink
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.grading.rounds import Rounds
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -62,9 +61,7 @@ def flow(
     places = {n: tmp_path_factory.mktemp(n) for n in ("instructor", "student", "exchange", "data")}
     places["exchange"].chmod(0o777)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "environ", os.environ)  # run_nbgrader leaves a plain copy in its place
-        for name, value in made.places().items():
-            patch.setenv(name, value)
+        made.use_places(patch)
         patch.setenv("JUPYTER_CONFIG_DIR", str(places["data"]))
         patch.setenv("XDG_DATA_HOME", str(places["data"]))
         patch.setenv(COURSE_VARIABLE, str(COURSE))  # the student's notebooks lie elsewhere

@@ -10,7 +10,7 @@ from grader.batch.unit import GradedSubmission, Unit, grade_unit
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.gather import Part
 from grader.key.build import build_answer_key
 from grader.key.cache import Keys

@@ -18,7 +18,7 @@ from grader.bundle.gradescope import _requirements
 from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Course
-from grader.course.written import framework_of, libraries_of, special_libraries
+from grader.course.written import libraries_of, special_libraries
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.handin.read import Source, Submission, read_submission
@@ -315,8 +315,7 @@ class _Silent:
 def test_nbgrader_grades_the_notebooks(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in made.places().items():
-        monkeypatch.setenv(name, value)
+    made.use_places(monkeypatch)
     monkeypatch.setenv(COURSE_VARIABLE, str(small))
     init_directory(tmp_path, load_course(small), "keras")
     monkeypatch.chdir(tmp_path)
@@ -340,8 +339,8 @@ def test_exercise_has_a_framework_of_its_own(keras: CourseFolder) -> None:
     rest = [one.model_copy(update={"framework": FrameworkName.KERAS}) for one in rest]
     update = {"framework": FrameworkName.TORCH, "exercises": [first, *rest]}
     mixed = keras.course.model_copy(update=update)
-    assert framework_of(mixed, first) is FrameworkName.TORCH
-    assert framework_of(mixed, mixed.exercises[1]) == FrameworkName.KERAS
+    assert mixed.framework_of(first) is FrameworkName.TORCH
+    assert mixed.framework_of(mixed.exercises[1]) == FrameworkName.KERAS
     assert libraries_of(mixed) == ["torch", "keras"]
     assert isinstance(mixed, Course)
     assert special_libraries() == {"keras"}

@@ -13,7 +13,7 @@ from grader.course.load import CourseFolder, load_course
 from grader.course.questions import Question
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.grading.tried import Bench, try_question
 from grader.handin.read import Source, Submission
 from grader.key.cache import load_keys

@@ -31,7 +31,7 @@ from grader.execute.isolation import Level, probe
 from grader.execute.launch import WarmProcess
 from grader.grading import shrink
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission, read_submission
 from grader.key.cache import Keys
 from grader.records.results import ExerciseResult

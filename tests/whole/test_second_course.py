@@ -13,7 +13,7 @@ from support import ROOT, TESTS, RunGrade, assert_full, edited, find_check
 from grader.course.load import CourseFolder, load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import load_keys
 from grader.records.calls import PUBLIC

@@ -14,7 +14,7 @@ from grader.course.limits import OwnLimits
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
-from grader.grading.exercise import Standins
+from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import load_keys
 from grader.records.calls import PUBLIC
