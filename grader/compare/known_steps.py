@@ -90,7 +90,7 @@ class _Look:
         self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound
     ) -> Diagnosis | None:
         """Name the bug of a step by what its variable ended up with, or else got first."""
-        told = f"No known mistake explains all. Step by step: {steps.upto(name)}."
+        told = steps.told(upto=name)
         if rows := self._rows(name, [one[-1] if one else None for one in held]):
             return self._word(rows, name, f"{told} Your `{name}` is")
         if any(len(one) > 1 for one in held):

@@ -4,7 +4,7 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from math import prod
 
@@ -13,7 +13,7 @@ import numpy as np
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
 from grader.records.answers import Answer, AnswerStatus, Info
-from grader.records.calls import Array, Call
+from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
 from grader.worker.names import GIVEN, Group, of_group, operation_of, variable_of
 from grader.worker.protocol import Action
@@ -30,6 +30,7 @@ class StepsFound:
     """What is known of each named step."""
 
     states: Mapping[str, State]  # in the course's order
+    scope: str = ""  # of which cases alone they are known, as part of a sentence
 
     @property
     def wrong(self) -> str:
@@ -42,11 +43,13 @@ class StepsFound:
         marks = {State.RIGHT: "✓", State.WRONG: "✗"}
         return " ".join(f"{n} {marks[s]}" for n, s in self.states.items() if s in marks)
 
-    def upto(self, name: str) -> str:
-        """The steps that are right, up to one that is not, and that one: `queries ✓ keys ✗`."""
-        before = list(self.states.items())[: list(self.states).index(name)]
-        right = [f"{n} ✓" for n, state in before if state is State.RIGHT]
-        return " ".join([*right, f"{name} ✗"])
+    def told(self, upto: str = "") -> str:
+        """What is said where no known mistake explains all, if asked only up to a wrong step."""
+        said = self.sentence
+        if upto:
+            before = list(self.states.items())[: list(self.states).index(upto)]
+            said = " ".join([*(f"{n} ✓" for n, s in before if s is State.RIGHT), f"{upto} ✗"])
+        return f"No known mistake explains all. Step by step{self.scope}: {said}."
 
     @property
     def complete(self) -> bool:
@@ -90,9 +93,18 @@ def find_steps(
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
     written = all(held_by(recorded[call.id], steps.wrong) for call in runs)
-    if told or written or State.RIGHT in steps.states.values():
-        return steps
-    return StepsFound({**steps.states, steps.wrong: State.OPEN}) if steps.wrong else steps
+    if steps.wrong and not (told or written or State.RIGHT in steps.states.values()):
+        steps = StepsFound({**steps.states, steps.wrong: State.OPEN})
+    return replace(steps, scope=_scope(evidence, calls[0]))
+
+
+def _scope(evidence: Evidence, looked_at: Call) -> str:
+    """Say of which cases the steps are known, where others are wrong as well."""
+    case, calls = evidence.case(looked_at), evidence.numeric_calls(Action.FORWARD)
+    others = (call for call in calls if evidence.case(call).group != case.group)
+    if all(judge_call(evidence, call, Group.OUTPUT).passed for call in others):
+        return ""
+    return ", with no option given" if case.group == PLAIN else f", in the case '{case.name}'"
 
 
 def _shares_parameters(info: Info) -> bool:

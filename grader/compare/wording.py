@@ -86,7 +86,7 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
         bugs=(),
         step=steps.wrong,
         hint=f"Everything up to there is right: l{hint}." if steps.complete else f"L{hint}.",
-        evidence=f"No known mistake explains all. Step by step: {steps.sentence}.",
+        evidence=steps.told(),
     )
 
 

@@ -57,7 +57,11 @@ def _found(step: Step) -> str:
         case State.RIGHT:
             return "✓ the same values"
         case State.WRONG:
-            return "✗ this shape, other values" if step.here else "✗ no tensor of this shape"
+            if step.here:
+                return "✗ this shape, other values"
+            if step.held is not None and step.held.shape != step.values.shape:
+                return f"✗ yours is {shown_shape(step.held.shape)}"
+            return "✗ left out, or done in another way"
         case State.NOT_REACHED:
             return "– not reached"
         case State.OPEN:

@@ -19,6 +19,18 @@ def test_the_step_before_an_open_one_is_not_called_complete() -> None:
     assert not StepsFound({"a": wrong}).complete  # nothing is before it
 
 
+def test_steps_say_of_which_cases_they_are_known(grade_text: GradeText) -> None:
+    """The scores are right with no option given, and wrong with one: no ✓ speaks of both."""
+    text = edited(
+        solution("exercise1_attention.py"),
+        ("if scale is None else scale", "if scale is None else scale**3 + 0.1"),
+        ("return weights\n    ### END", "return weights.cumsum(dim=1) / 2\n    ### END"),
+    )
+    result = grade_text({"exercise1": text})
+    (found,) = (d for d in result.diagnoses if d.target == "attention_weights")
+    assert "Step by step, with no option given: scores ✓" in found.evidence
+
+
 def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText) -> None:
     """At one position every weight is one, whatever the softmax: that proves nothing."""
     by_hand = "(scores / 2).exp() / scores.exp().sum(-1, keepdim=True)"

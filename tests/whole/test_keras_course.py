@@ -42,14 +42,13 @@ def grade_keras(
     warm: WarmProcess,
     key_cache: Path,  # noqa: ARG001 - keys are built
 ) -> GradeKeras:
-    """Return a function that grades a text as an exercise of the course."""
+    """Return a function that grades a text as an exercise of the course, the others right."""
 
     def graded(exercise_id: str, text: str) -> ExerciseResult:
         keys = replace(load_keys(course, [exercise_id], PUBLIC), pairs=lambda _: {})
         engine = Engine(course, keys, Standins.of(course), warm)
-        sources = {e: Source(path.name, problem="-") for e, path in FILES.items()}
-        file = FILES[exercise_id].name
-        sources[exercise_id] = Source(file, units=((file, text),))
+        texts = {e: solution(e) for e in FILES} | {exercise_id: text}
+        sources = {e: Source(FILES[e].name, units=((FILES[e].name, texts[e]),)) for e in texts}
         exercise = course.course.exercise(exercise_id)
         return engine.run(exercise, Submission(sources), quick=True).result
 
