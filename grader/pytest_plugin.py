@@ -82,12 +82,16 @@ class ExerciseFile(pytest.File):
 
     @cached_property
     def result(self) -> ExerciseResult:
-        """The graded exercise, once for all of its items."""
+        """The graded exercise, once for all of its items; as found in the same text before."""
         from grader.handin.read import read_submission
+        from grader.student.findings import recall
 
         folder, exercise = self._meant()
         limit = folder.course.limits.source_kib * 1024
         submission = read_submission(self.path, folder.course, [exercise], limit)
+        found = recall(folder, exercise, submission)
+        if found is not None and found.whole:
+            return found.result
         engine = self.config.stash[_DESK].engine(folder, exercise)
         return engine.run(exercise, submission).result
 

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "nbgrader": "errors worker records course handin execute grading batch report notebook",
     "cli": "errors version worker records course handin execute bundle grading audit student batch "
     "cluster likeness report notebook nbgrader",
-    "pytest_plugin": "errors records course handin execute checks grading report",
+    "pytest_plugin": "errors records course handin execute checks grading student report",
     "__init__": "version notebook",
 }
 

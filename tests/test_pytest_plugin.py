@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
-from support import ROOT, SUBMISSIONS
+from support import ROOT, SUBMISSIONS, RunGrade
 
 _FILE = "exercise3_multi_head.py"
 
@@ -73,6 +73,16 @@ def test_collecting_loads_no_torch(course: Path) -> None:
     ran = _pytest(course, "exercises", "--collect-only", "-q")
     assert ran.status == 0, ran.out
     assert "exercises/exercise3_multi_head.py" in ran.out
+
+
+def test_what_was_checked_is_not_graded_again(course: Path, run_grade: RunGrade) -> None:
+    (course / "exercises" / _FILE).write_bytes((SUBMISSIONS / "perfect" / _FILE).read_bytes())
+    (course / "conftest.py").write_text(_NO_TORCH)
+    assert "torch begins to load" in _pytest(course, "-k", "exercise3", "-q").out
+    assert run_grade("check", "exercise3", cwd=course)[0] == 0
+    ran = _pytest(course, "-k", "exercise3", "-q")
+    assert ran.status == 0, ran.out
+    assert "94 passed" in ran.out
 
 
 def test_other_projects_are_not_disturbed(tmp_path: Path) -> None:
