@@ -96,13 +96,15 @@ def read(typed: str) -> Lesson:
 
 
 def try_(typed: str, number: str = "", guess: str = "") -> Asked:
-    """Put an exercise's questions; with a number and a guess, run that one on the cells."""
+    """Put an exercise's questions, or one; with a guess, run that one on the cells."""
     folder = own_course()
     (exercise,) = chosen_exercises(folder, [typed])
     questions = questions_of(folder, exercise)
     if not number:
         return Asked([replace(one, outcome=None, guess=None) for one in questions])
     one = chosen_question(exercise, questions, _whole(number), _whole(guess) if guess else None)
+    if not guess:
+        return Asked([one])
     tried = replace(one, outcome=try_in_kernel(folder, exercise, one.question))
     keep_tried(folder, tried)
     return Asked([tried])

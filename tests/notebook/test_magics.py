@@ -91,6 +91,13 @@ def test_try_puts_the_questions(ask: Ask) -> None:
     assert "%try exercise3 3 1" in asked._repr_html_()
 
 
+def test_try_without_a_guess_runs_nothing(ask: Ask) -> None:
+    asked = ask("try", "exercise3 2", _PERFECT)
+    assert "question 2 of 3" in repr(asked)
+    assert "question 1 of 3" not in repr(asked)
+    assert "<details open>" not in asked._repr_html_()
+
+
 def test_try_with_a_guess_runs_the_cells(ask: Ask) -> None:
     tried = ask("try", "exercise3 1 2", _PERFECT)
     assert "You guessed 2:" in repr(tried)

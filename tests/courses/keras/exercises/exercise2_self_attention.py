@@ -12,7 +12,7 @@
 # | --- | --- | --- |
 # | inputs | (b, t, k) | |
 # | queries, keys, values | (b, t, h·d) | heads side by side |
-# | each of them folded | (b·h, t, d) | row b·h + i is head i of sample b |
+# | each of them folded | (b·h, t, d) | row n·h + i is head i of sample n |
 # | attended | (b·h, t, d) | the attention of exercise 1 |
 # | merged | (b, t, h·d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
