@@ -4,7 +4,7 @@ One shape, numeric and gradient check for each group of cases, and one for each 
 known bug.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from grader.checks.shares import Share, shares_of
@@ -23,6 +23,7 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
+from grader.records.ids import CheckId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -179,8 +180,18 @@ def point_to_hint(results: Sequence[CheckResult]) -> list[CheckResult]:
     ]
 
 
+def is_of_values(evidence: Evidence, result: CheckResult) -> bool:
+    """Whether a check fails where values are wrong, wherever these come from."""
+    if result.kind is not Kind.PROPERTY:
+        return result.kind is Kind.NUMERIC
+    kinds = evidence.course.properties(evidence.exercise, evidence.target)
+    return any(one.by_values for one in kinds if one.name == result.id.name)
+
+
 def name_causes(
-    results: Sequence[CheckResult], uses: Callable[[str], Sequence[str]]
+    results: Sequence[CheckResult],
+    uses: Callable[[str], Sequence[str]],
+    of_values: Container[CheckId],
 ) -> list[CheckResult]:
     """Where a target fails beside one that it uses, say so: the mistake is told once.
 
@@ -204,7 +215,7 @@ def name_causes(
             and (result.id.name or not other.id.name)
             and (result.place is None or other.kind is Kind.SHAPE)
         ]
-        if causes and (result.kind is Kind.NUMERIC or result.next_step in NO_IDEA):
+        if causes and (result.id in of_values or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)

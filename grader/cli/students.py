@@ -142,7 +142,7 @@ def try_(
     """Guess what comes out, then run some lines on your own code and see.
 
     QUESTION is a number; else all questions of the exercise are put, one after the other. There
-    are no points for it. Where nobody can be asked, as in a pipe, what comes out is shown at once.
+    are no points for it. Where nobody can be asked, as in a pipe, the guess is given by --guess.
 
     \b
     Examples:

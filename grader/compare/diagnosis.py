@@ -11,7 +11,7 @@ import numpy as np
 from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, branches, of_calls, sign, value_rows
-from grader.compare.wording import Claim, first_wrong_call
+from grader.compare.wording import Claim, alternatives, first_wrong_call
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
@@ -339,6 +339,7 @@ class _Look:
             step=_first_step(self.evidence, groups[0]),
             hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
             evidence=claim.sentence,
+            either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
         )
 
     def _in_order(self, names: Names) -> Names:

@@ -147,7 +147,7 @@ COMPARE_SHAPES = (
 )
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
-FOLLOW_HINT = "follow the hint of the mistake that is named"
+FOLLOW_HINT = "follow the hint of this part"
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, FOLLOW_HINT)  # steps that give way to a better one
 
 

@@ -6,7 +6,7 @@ import re
 
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import shown
-from grader.handin.read import method_names
+from grader.handin.read import keyword_only, method_names
 
 Found = re.Match[str]
 _PLAIN = (
@@ -217,13 +217,15 @@ def surplus_arguments(found: Found, scene: Scene) -> Reason | None:
         near = difflib.get_close_matches("__init__", methods, 1)
         step = f"rename `{near[0]}` to `__init__`" if near else "define `__init__` in the class"
         return Reason(step)
-    if surplus == 1:
+    if named := keyword_only(scene.evidence.source, function, owner):
+        return Reason(f"`{named[0]}` stands behind the *: give it by name, as in {named[0]}=…")
+    if surplus == 1 and owner:
         return Reason("compare the signature with the stub: is `self` its first argument?")
-    return None
+    return Reason("compare the call with the signature") if not owner else None
 
 
 RULES = (
-    (r"(?:(\w+)\.)?(\w+)\(\) takes (\d+) positional arguments? but (\d+) w", surplus_arguments),
+    (r"(?:(\w+)\.)?(\w+)\(\) takes (\d+) positional arguments? but (\d+) [pw]", surplus_arguments),
     (r"(?:[\w]+\.)*(\w+) is not a Module subclass", class_in_a_stack),
     (r"list is not a Module", lambda *_: Reason(
         "nn.Sequential takes the layers one by one: write a * before the list")),

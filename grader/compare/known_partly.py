@@ -106,8 +106,8 @@ class _Look:
         return whole.of_values(self.rows)
 
     def _numbers(self, call: Call) -> int:
-        """How many numbers came out of a call."""
-        return sum(output.size for output in self._outputs(call))
+        """How many numbers came out of a call that tell something: zeros alone do not."""
+        return sum(output.size for output in self._outputs(call) if _is_telling(output))
 
     def _has_floats(self, call: Call) -> bool:
         return any(output.dtype.kind == "f" for output in self._outputs(call))
@@ -118,6 +118,12 @@ class _Look:
         return list(of_group(answer.tensors, Group.OUTPUT).values()) if ended else []
 
 
+def _is_telling(output: Array) -> bool:
+    """Whether an output is more than one number again and again, which many mistakes give."""
+    numbers = output[np.isfinite(output)]
+    return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))
+
+
 def _worded(
     evidence: Evidence, found: list[_Fit], wrong: int, located: Diagnosis | None
 ) -> Diagnosis:
@@ -126,9 +132,10 @@ def _worded(
     bugs = [bug for group in groups for bug in group]
     begun = located.evidence if located else "No known mistake explains all."
     far = nearness(max(fit.distance for fit in found))
+    rest = "the others" if found[0].count < wrong else "all that fails"
     said = (
         f"In {found[0].count} of the {wrong} cases that are wrong your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. It does not explain the others: mend it first."
+        f"what comes out when {ways_of(groups)}. It does not explain {rest}: mend it first."
     )
     return Diagnosis(
         target=evidence.target.name,

@@ -12,6 +12,7 @@ from grader.compare.diagnosis import LISTED, count_behaviours
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT, sign, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
+from grader.compare.wording import alternatives
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
@@ -142,6 +143,7 @@ class _Look:
             step=name,
             hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
             evidence=f"{told} what comes out when {ways}.",
+            either=alternatives(bugs),
         )
 
 

@@ -77,7 +77,8 @@ def find_steps(
     """Return what is known of each step; None where there are none, or nothing ran.
 
     `recorded` are answers by call, and `told` is the step that a diagnosis names. Where no step is
-    right, code may go another way: then a step is wrong only if a variable of its name is.
+    right, code may go another way: then a step is wrong only if a variable of its name is, or one
+    of several results.
     """
     calls = [call for call in evidence.calls if call.id in recorded]
     runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
@@ -92,9 +93,15 @@ def find_steps(
     found = {n: _both([one[n] for one in marks]) for n in names}
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
-    written = all(held_by(recorded[call.id], steps.wrong) for call in runs)
-    if steps.wrong and not (told or written or State.RIGHT in steps.states.values()):
-        steps = StepsFound({**steps.states, steps.wrong: State.OPEN})
+    if not (told or State.RIGHT in steps.states.values()):
+        several = evidence.target.outputs if len(evidence.target.outputs) > 1 else ()
+        proven = [
+            name
+            for name in names
+            if name in several or all(held_by(recorded[call.id], name) for call in runs)
+        ]
+        unproven = {n for n, s in steps.states.items() if s is State.WRONG and n not in proven}
+        steps = StepsFound({**steps.states, **dict.fromkeys(unproven, State.OPEN)})
     return replace(steps, scope=_scope(evidence, calls[0]))
 
 

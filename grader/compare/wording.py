@@ -59,6 +59,14 @@ def ways_of(groups: Sequence[Sequence[KnownBug]]) -> str:
     return "; or ".join(ways.values())
 
 
+def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
+    """Return a bug for each thing that is done under one of some, () where there is one thing."""
+    ways: dict[str, str] = {}
+    for bug in bugs:
+        ways.setdefault(bug.when, bug.id)
+    return tuple(ways.values()) if len(ways) > 1 else ()
+
+
 def nearness(distance: float) -> str:
     """Return a distance as the power of ten above it, such as `1e-12`."""
     return f"{10.0 ** ceil(log10(max(distance, _SHOWN))):.0e}"
@@ -77,7 +85,7 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
     if not steps.wrong:
         return None
     hint = f"ook at how `{steps.wrong}` is made"
-    if steps.wrong in evidence.target.outputs:
+    if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
         hint = "ook at what is done with the steps before it, and at what is returned"
     elif steps.complete:
         hint = f"ook at all that is done from there to `{steps.wrong}`"

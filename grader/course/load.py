@@ -68,7 +68,8 @@ def find_course(start: Path | None) -> Path:
         raise UsageError(f"{start} is not a course: it has no {COURSE_FILE}")
     below = sorted(path.parent.parent.name for path in here.glob(f"*/{MANIFEST_FILE}"))
     if below:
-        raise UsageError(f"no course here: change into yours with: cd {shlex.quote(below[0])}")
+        yours = "yours" if len(below) == 1 else "one, such as yours,"
+        raise UsageError(f"no course here: change into {yours} with: cd {shlex.quote(below[0])}")
     raise UsageError(
         f"no {COURSE_FILE} here or in a folder above: change into your course, give --course, "
         "or make one with: grade start my-course"

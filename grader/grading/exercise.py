@@ -7,7 +7,13 @@ from functools import partial
 import numpy as np
 
 from grader.checks.deviations import Deviation, find_deviations, look_aside, options_to_try, tell
-from grader.checks.judge import check_target, list_checks, name_causes, point_to_hint
+from grader.checks.judge import (
+    check_target,
+    is_of_values,
+    list_checks,
+    name_causes,
+    point_to_hint,
+)
 from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
 from grader.compare.evidence import Evidence
 from grader.compare.known_partly import known_partly
@@ -84,7 +90,8 @@ def run_exercise(
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
-    checks = name_causes(found, causes)
+    of_values = {c.id for one in judged for c in one.checks if is_of_values(one.evidence, c)}
+    checks = name_causes(found, causes, of_values)
     told = {one.evidence.target.name: one.evidence for one in judged}
     return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
 

@@ -33,4 +33,5 @@ def _note_guesses(target: str, guesses: Mapping[str, Sequence[str]]) -> list[str
 
 
 def _listed(roles: Sequence[str]) -> str:
-    return ", then ".join(f"`{clean(role.removesuffix('.weight'), 60)}`" for role in roles)
+    *most, last = (f"`{clean(role.removesuffix('.weight'), 60)}`" for role in roles)
+    return f"{', '.join(most)} and {last}" if most else last

@@ -13,8 +13,7 @@ from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_s
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
 from grader.records.answers import Answer
-from grader.records.calls import Array, Call, DrawnCase
-from grader.records.key import AnswerKey
+from grader.records.calls import Array, DrawnCase
 from grader.records.results import State
 from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of
 
@@ -33,7 +32,7 @@ class Made:
     call: str  # within which call of the submission's, "" where in none
     given: bool  # came in, and no operation made it
     values: Array
-    steps: tuple[str, ...]  # named steps whose values it holds
+    steps: tuple[str, ...]  # named steps that are right, and whose values it holds
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,6 @@ class Step:
     name: str
     values: Array  # as expected
     state: State
-    here: bool  # a tensor of this shape is there at all
     held: Array | None  # what a variable of its name ended up with
 
 
@@ -96,17 +94,17 @@ def trace_target(target: Target, run: Run) -> Trace | None:
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, answers, told)
-    returned = _outputs(evidence.answers[call.id])
+    steps = _steps(target, key.steps(call.id), found, recorded)
     return Trace(
         target=target.name,
         case=evidence.case(call),
-        steps=_steps(target, key.steps(call.id), found, recorded, returned),
+        steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
-        made=_made(key, call, recorded, evidence.words.operations),
+        made=_made(steps, recorded, evidence.words.operations),
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) if stopped else "",
         expected=_outputs(key.answers[call.id]),
-        actual=returned,
+        actual=_outputs(evidence.answers[call.id]),
     )
 
 
@@ -122,18 +120,13 @@ def _steps(
     expected: Mapping[str, Array],
     found: StepsFound | None,
     recorded: Answer,
-    returned: Mapping[str, Array],
 ) -> tuple[Step, ...]:
-    seen = of_group(recorded.tensors, Group.SEEN)
-    shapes = {array.shape for name, array in seen.items() if operation_of(name) != GIVEN}
-    shapes |= {array.shape for array in returned.values()}  # of whatever type
     states = found.states if found else {}
     return tuple(
         Step(
             name,
             expected[name],
             states.get(name, State.NOT_REACHED),
-            expected[name].shape in shapes,
             ended_with(recorded, name),
         )
         for name in target.step_names
@@ -141,17 +134,15 @@ def _steps(
     )
 
 
-def _made(
-    key: AnswerKey, call: Call, recorded: Answer, names: Mapping[str, str]
-) -> tuple[Made, ...]:
-    steps = key.steps(call.id)
+def _made(steps: Sequence[Step], recorded: Answer, names: Mapping[str, str]) -> tuple[Made, ...]:
+    right = [step for step in steps if step.state is State.RIGHT]
     made: list[Made] = []
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
         operation = operation_of(name)
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
         if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
-        held = tuple(n for n, expected in steps.items() if same_values(expected, values))
+        held = tuple(step.name for step in right if same_values(step.values, values))
         known = names.get(operation, operation)
         made.append(Made(known, call_of(name), operation == GIVEN, values, held))
     return tuple(made)

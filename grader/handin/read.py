@@ -214,12 +214,19 @@ def nested_line(text: str, class_name: str, outer: str, inner: str) -> int:
 
 def method_names(source: Source, class_name: str) -> list[str]:
     """Return the names of the methods that a class of this file defines."""
-    trees = [tree for _, text in source.units if (tree := parse(text)) is not None]
-    classes = [n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)]
-    return [
-        node.name
-        for one in classes
-        if one.name == class_name
-        for node in one.body
-        if isinstance(node, ast.FunctionDef)
-    ]
+    return [function.name for function in _functions(source, class_name)]
+
+
+def keyword_only(source: Source, name: str, class_name: str = "") -> list[str]:
+    """Return what stands behind the * in a signature of this file: a function's, or a method's."""
+    found = [one for one in _functions(source, class_name) if one.name == name]
+    return [argument.arg for one in found[-1:] for argument in one.args.kwonlyargs]
+
+
+def _functions(source: Source, class_name: str) -> list[ast.FunctionDef]:
+    """Return the methods of a class of this file, its functions where no class is named."""
+    body = [n for _, text in source.units if (tree := parse(text)) is not None for n in tree.body]
+    if class_name:
+        classes = [n for n in body if isinstance(n, ast.ClassDef) and n.name == class_name]
+        body = [node for one in classes for node in one.body]
+    return [node for node in body if isinstance(node, ast.FunctionDef)]

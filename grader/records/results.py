@@ -191,6 +191,7 @@ class Diagnosis:
     hint: str
     evidence: str = ""
     deviations: tuple[str, ...] = ()  # other ways in which it is not as asked for, one by one
+    either: tuple[str, ...] = ()  # of the bugs those of which it is one, where that is not known
 
     @property
     def sentence(self) -> str:

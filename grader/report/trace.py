@@ -11,7 +11,10 @@ from grader.records.text import clean, ended, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
 _LINES = 40  # tensors of a run that are listed
-_NOT_TOLD = "Not told is what follows from a wrong step, or is done in another way than expected."
+_NOT_TOLD = (
+    "Not told is what follows from a wrong step, was not reached, or is done in another way than "
+    "expected."
+)
 # what torch calls operations inside, by the names under which they are written
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
 
@@ -57,11 +60,7 @@ def _found(step: Step) -> str:
         case State.RIGHT:
             return "✓ the same values"
         case State.WRONG:
-            if step.here:
-                return "✗ this shape, other values"
-            if step.held is not None and step.held.shape != step.values.shape:
-                return f"✗ yours is {shown_shape(step.held.shape)}"
-            return "✗ left out, or done in another way"
+            return "✗ no tensor has its values" if step.held is None else "✗ yours has other values"
         case State.NOT_REACHED:
             return "– not reached"
         case State.OPEN:

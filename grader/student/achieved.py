@@ -32,9 +32,8 @@ def borrowed(folder: CourseFolder, exercise: Exercise, source: Source) -> str:
     if not names:
         return ""
     listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    verb, own = ("is", "yours is") if len(names) == 1 else ("are", "yours are")
     return (
-        f"In this check {listed} {verb} the course's own, for {own} not complete yet: "
+        f"This check takes {listed} from the course, as no check has found yours complete: "
         f"grade check {names[0]}"
     )
 

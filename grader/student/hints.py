@@ -15,6 +15,7 @@ from grader.student.progress import load_progress, remember_hint
 from grader.student.stubs import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
+_ENDED = "grade explain shows what your run made before it ended."
 _RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
 _DOCSTRING = (
     "Read the docstring once more: it says what goes in, what comes out and what is raised."
@@ -94,11 +95,15 @@ def _of_bug(
     target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
 ) -> Advice:
     bug = key.book.named(diagnosis.bugs[0], target.name)
+    hints = list(bug.hints)
+    if diagnosis.either:  # the plainest would say more than is known
+        alike = [key.book.named(name, target.name) for name in diagnosis.either]
+        hints[-1:] = [f"If {one.when}: {one.hints[-1]}" for one in alike]
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
-        _ladder(*bug.hints),
+        _ladder(*hints),
         find_passage(lesson, bug.lesson) or find_section(lesson, target.name),
     )
 
@@ -164,6 +169,8 @@ def _of_check(
 
 def _run(failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
+    if any(check.place for check in failed):
+        return _ENDED
     return _SHAPES if any(check.kind is Kind.SHAPE for check in failed) else _RUN
 
 

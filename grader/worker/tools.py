@@ -9,10 +9,13 @@ from torch import Tensor, nn
 class Momentum:
     """Gradient descent with momentum, as in torch.optim.SGD (Sutskever et al. 2013).
 
-    torch.optim imports its compiler on the first step, a second that no check needs.
+    torch.optim imports its compiler on the first step, a second that no check needs. The parameters
+    have gradients from before, which a step of training has to forget.
     """
 
     def __init__(self, parameters: list[nn.Parameter]) -> None:
+        for p in parameters:
+            p.grad = torch.ones_like(p)
         self.param_groups: list[dict[str, Any]] = [
             {"params": parameters, "lr": 0.1, "momentum": 0.9}
         ]

@@ -77,10 +77,11 @@ def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> N
     [
         ("exercise2", "        super().__init__()\n", "", "call super().__init__() first"),
         ("exercise2", "forward(self, x", "forward(x", "is `self` its first argument?"),
+        ("exercise1", "key, scale=scale)", "key, scale)", "by name, as in scale=…"),
         ("exercise1", "dim=-1)", "dim=-1", "fix that line"),
         ("exercise3", "from exercise1_attention", "from exercise1_atention", "exercise1_attention"),
     ],
-    ids=["no-super-init", "no-self", "half-written", "misspelt-import"],
+    ids=["no-super-init", "no-self", "by-position", "half-written", "misspelt-import"],
 )
 def test_next_step_fits_the_error(
     changed: Any, exercise: str, old: str, new: str, step: str

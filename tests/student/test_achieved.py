@@ -36,11 +36,11 @@ def test_a_check_tells_which_exercises_it_took_from_the_course(
     run_grade: RunGrade, course: Path
 ) -> None:
     shown = " ".join(run_grade("check", "2", "--course", course).out.split())
-    said = "In this check exercise1 is the course's own, for yours is not complete yet"
+    said = "This check takes exercise1 from the course, as no check has found yours complete"
     assert shown.endswith(f"{said}: grade check exercise1")
     shutil.copy(SUBMISSIONS / "perfect" / _FIRST, course / "exercises" / _FIRST)
     run_grade("check", "1", "--course", course)
-    assert "In this check" not in run_grade("check", "2", "--course", course).out
+    assert "This check takes" not in run_grade("check", "2", "--course", course).out
 
 
 def test_after_the_last_open_exercise_comes_the_zip(course: Path) -> None:

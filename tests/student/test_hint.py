@@ -82,6 +82,23 @@ def test_there_are_hints_for_every_bug(shipped_engine: Engine, exercise_id: str)
             assert len(advice.hints) >= 2
 
 
+def test_the_plainest_hint_claims_no_more_than_is_known(shipped_engine: Engine) -> None:
+    exercise = shipped_engine.folder.course.exercise("exercise1")
+    key, target = shipped_engine.keys.keys["exercise1"], "attention_weights"
+    alike = ("missing-scale", "scale-after-softmax")
+    found = Diagnosis(target, alike, "scores", "Look.", "It is one.", either=alike)
+    failed = CheckResult(CheckId("exercise1", target, Kind.NUMERIC), Status.FAILED, 0, 1)
+    result = ExerciseResult("exercise1", "", Status.FAILED, 0, 1, (failed,), (found,))
+    advice = next_hint(exercise, key, result, [])
+    assert advice is not None
+    first, second = (key.book.named(name, target) for name in alike)
+    assert advice.hints[:2] == first.hints[:2]
+    assert [hint.split(":")[0] for hint in advice.hints[2:]] == [
+        f"If {first.when}",
+        f"If {second.when}",
+    ]
+
+
 def _raised(said: str, line: int, trap: str = "") -> CheckResult:
     check = CheckId("exercise3", "fold_heads", Kind.NUMERIC)
     place = Place("a.py", line)

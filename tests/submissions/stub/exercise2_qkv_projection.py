@@ -18,10 +18,10 @@
 #
 # ## What it is for
 #
-# Bare self-attention has nothing to learn: a word matches whatever happens to lie near it, itself
-# above all. To let a model choose what a word looks for, what it answers to, and what it passes on,
-# each of the three parts gets a matrix of its own. One vector goes in; its query, its key and its
-# value come out.
+# Bare self-attention has nothing to learn: a word matches the words whose vectors are like its own,
+# itself above all. To let a model choose what a word looks for, what it answers to, and what it
+# passes on, each of the three parts gets a matrix of its own. One vector goes in; its query, its
+# key and its value come out.
 #
 # The three views are why attention can be lopsided. *it* may look hard at *cup* while *cup* takes
 # no notice of *it*; with one shared view the scores would be symmetric.
@@ -31,7 +31,8 @@
 #
 # ## The formulas
 #
-# For one vector $x$ of width $k$, a row (Vaswani et al. 2017, sections 3.2.1 and 3.2.2):
+# For one vector $x$ of width $k$, a row (Vaswani et al. 2017, sections 3.2.1 and 3.2.2); its key is
+# written $\kappa$, for $k$ is the width:
 #
 # $$q = x\, W_q, \qquad \kappa = x\, W_k, \qquad v = x\, W_v,
 # \qquad W_q, W_k, W_v \in \mathbb{R}^{k \times d}$$
