@@ -15,7 +15,7 @@
 # - `x.mean(dim=0, keepdim=True)` leaves the axis in place, with size 1, so that it can be
 #   subtracted from `x`.
 # - `x.var(dim=0)` is a variance. Look up what its argument `correction` is where you give none.
-# - `torch.ones(t, t, dtype=torch.bool)` is a mask that hides nothing.
+# - `torch.ones(t, t, dtype=torch.bool, device=x.device)` is a mask that hides nothing.
 #
 # ## What it is for
 #

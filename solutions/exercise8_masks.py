@@ -129,7 +129,7 @@ from torch import Tensor, nn
 def causal_mask(seq_len: int, *, device: torch.device | str | None = None) -> Tensor:
     """Return which keys each query may look at: those that are not after it.
 
-    Shapes: returns (t, t) bool, true at [i, j] where j <= i.
+    Shapes: returns (t, t) bool on `device`, true at [i, j] where j <= i.
     Source: Vaswani et al. 2017, section 3.2.3.
 
     Example: causal_mask(2) is [[True, False], [True, True]].
