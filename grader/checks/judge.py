@@ -4,7 +4,7 @@ One shape, numeric and gradient check for each group of cases, and one for each 
 known bug.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.checks.shares import Share, shares_of
@@ -23,7 +23,6 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
-from grader.records.ids import CheckId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -191,7 +190,7 @@ def is_of_values(evidence: Evidence, result: CheckResult) -> bool:
 def name_causes(
     results: Sequence[CheckResult],
     uses: Callable[[str], Sequence[str]],
-    of_values: Container[CheckId],
+    of_values: Callable[[CheckResult], bool],
 ) -> list[CheckResult]:
     """Where a target fails beside one that it uses, say so: the mistake is told once.
 
@@ -215,7 +214,7 @@ def name_causes(
             and (result.id.name or not other.id.name)
             and (result.place is None or other.kind is Kind.SHAPE)
         ]
-        if causes and (result.id in of_values or result.next_step in NO_IDEA):
+        if causes and (of_values(result) or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
             result = replace(result, next_step=step)
         named.append(result)

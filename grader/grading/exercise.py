@@ -90,9 +90,8 @@ def run_exercise(
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
-    of_values = {c.id for one in judged for c in one.checks if is_of_values(one.evidence, c)}
-    checks = name_causes(found, causes, of_values)
     told = {one.evidence.target.name: one.evidence for one in judged}
+    checks = name_causes(found, causes, lambda check: is_of_values(told[check.target], check))
     return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
 
 

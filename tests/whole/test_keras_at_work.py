@@ -107,7 +107,7 @@ def test_student_is_led_along(run_program: RunGrade, course: Path) -> None:
     assert "to_keys.kernel" in (course / "report.html").read_text(encoding="utf-8")
     assert "Which layers have no gradient?" in run_program("hint", "2", cwd=course).out
     explained = run_program("explain", "2", cwd=course).out
-    assert "keys            (3, 5, 2, 4) (b, t, h, k)  ✗" in explained
+    assert "keys            (3, 5, 2, 4) (b, t, h, k)  ✗ yours has other values" in explained
     assert "transpose" in explained
     assert "permute" not in explained
     assert "/ 30 points" in run_program("list", cwd=course).out
