@@ -46,6 +46,8 @@ def advise_on_error(
             "of the arguments"
         )
     message = error.message[:_SEARCHED]
+    if error.type == "ModuleNotFoundError":
+        return Reason(_in_place_of_missing(evidence, message))
     if said := next((step for words, step in _MEANT.items() if words in message), ""):
         return Reason(said)
     scene = Scene(evidence, error, case)
@@ -69,22 +71,28 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
     if error.type in ("SyntaxError", "IndentationError", "TabError"):
         return "fix that line, or the one above it, where the mistake may begin"
     message = error.message
-    earlier = evidence.course.earlier(evidence.exercise)
+    if error.type == "ModuleNotFoundError":
+        return _in_place_of_missing(evidence, message)
     if name := _NO_SUCH_NAME.search(message):
+        earlier = evidence.course.earlier(evidence.exercise)
         targets = [target.name for exercise in earlier for target in exercise.targets]
         near = difflib.get_close_matches(name[1], targets, 1)
         return f"import `{near[0]}`: that is its name there" if near else "check the name there"
-    if error.type == "ModuleNotFoundError":
-        sought = message.rpartition("named ")[2].strip("'")
-        stems = {n: exercise.stem for exercise in earlier for n in (exercise.stem, exercise.id)}
-        near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
-        if near:
-            return f"import from `{stems[near[0]]}`"
-        terms = terms_of(evidence.framework)
-        return terms.in_place_of(sought, evidence.source) or terms.imports
     if "torch.dtype" in message:
         return _MEANT["torch.dtype"]
     return "make the file run by itself first, with python or in an editor"
+
+
+def _in_place_of_missing(evidence: Evidence, message: str) -> str:
+    """Return what to import in place of a module that is not there."""
+    sought = message.rpartition("named ")[2].strip("'")
+    earlier = evidence.course.earlier(evidence.exercise)
+    stems = {n: exercise.stem for exercise in earlier for n in (exercise.stem, exercise.id)}
+    near = difflib.get_close_matches(sought, stems, 1, cutoff=0.75)
+    if near:
+        return f"import from `{stems[near[0]]}`"
+    terms = terms_of(evidence.framework)
+    return terms.in_place_of(sought, evidence.source) or terms.imports
 
 
 def renamed_forward(evidence: Evidence, target: Target) -> str:

@@ -65,6 +65,16 @@ def test_keras_reference_gets_every_point(exercise: str, grade_keras: GradeKeras
     assert_full(grade_keras(exercise, solution(exercise)))
 
 
+def test_tensorflow_within_a_function_is_told_its_twin(grade_keras: GradeKeras) -> None:
+    first = "exercise1"
+    text = (COURSE / "exercises" / FILES[first].name).read_text(encoding="utf-8")
+    body = "import tensorflow as tf\n    return tf.matmul(query, key)"
+    result = grade_keras(first, text.replace("raise NotImplementedError", body))
+    assert "`ops.matmul(a, b)` for tf.matmul" in next(
+        c.next_step for c in result.checks if c.next_step
+    )
+
+
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_keras_stub_gets_no_point(exercise: str, grade_keras: GradeKeras) -> None:
     text = (COURSE / "exercises" / FILES[exercise].name).read_text(encoding="utf-8")
