@@ -3,12 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
 from grader.batch.shown import shown_of
 from grader.course.models import Course, Exercise
+from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
 from grader.records.results import CheckResult, ExerciseResult, Status
@@ -91,7 +93,9 @@ def grade_read(engine: Engine, read: ReadSubmission) -> GradedSubmission:
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
     # after all of them: no exercise's time goes into another one's pictures
-    shown = {e.id: shown_of(e, run).pack() for e, run in zip(exercises, runs, strict=True)}
+    with closing(SharedChild()) as kept:
+        pairs = zip(exercises, runs, strict=True)
+        shown = {e.id: shown_of(e, run, kept).pack() for e, run in pairs}
     return GradedSubmission(
         read.student, handed.notes, results, remarks, absent, read.digests, shown, read.time
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
+from grader.execute.session import SharedChild
 from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt
 from grader.grading.trace import Made, Step, Trace, traces_of
@@ -51,10 +52,17 @@ class Exhibit:
 
 
 def exhibits_of(
-    exercise: Exercise, run: Run, *, targets: Collection[str] | None = None
+    exercise: Exercise,
+    run: Run,
+    *,
+    targets: Collection[str] | None = None,
+    kept: SharedChild | None = None,
 ) -> tuple[Exhibit, ...]:
-    """Return the pictures of an exercise or of some targets of it; they show public cases."""
-    return exhibits_from(exercise, traces_of(exercise, run, targets))
+    """Return the pictures of an exercise or of some targets of it; they show public cases.
+
+    `kept` is for those who go on with other exercises of the same submission.
+    """
+    return exhibits_from(exercise, traces_of(exercise, run, targets, kept))
 
 
 def exhibit_training(learnt: Learnt) -> Exhibit:

@@ -97,12 +97,20 @@ class Rounds:
         for call in self.key.plan.trainings if self.trains else ():
             self._run_training(call)
 
-    def record(self, calls: Sequence[Call]) -> dict[str, Answer]:
-        """Make calls of one target once more and return every tensor that they made."""
-        if not calls:
-            return {}
+    def record(self, calls: Sequence[Call], kept: SharedChild | None = None) -> dict[str, Answer]:
+        """Make calls once more and return every tensor that they made.
+
+        Plain code does all in one child, in a kept one if it is of use; else a target has its own.
+        """
         recording = [replace(call, action=Action.RECORD, watch=False) for call in calls]
-        return self._run_in(calls[0].earlier, recording)
+        answers: dict[str, Answer] = {}
+        for kind, job in self.jobs.items():
+            own = [call for call in recording if call.earlier == kind]
+            targets = [""] if job.plain else list(dict.fromkeys(call.target for call in own))
+            for target in targets if own else ():
+                some = [call for call in own if target in ("", call.target)]
+                answers |= self._run_in(kind, some, kept=kept if job.plain else None)
+        return answers
 
     def draw_again(self, call: Call) -> Answer:
         """Make a call once more with other random numbers."""
@@ -266,6 +274,7 @@ class Rounds:
         dtype: str = "float64",
         *,
         arranged: Arranged | None = None,
+        kept: SharedChild | None = None,
     ) -> dict[str, Answer]:
         """Make calls with parameters in other roles, and return the answers by the real roles."""
         ways = {call.id: self._way(call, arranged) for call in calls}
@@ -273,7 +282,7 @@ class Rounds:
         for call in calls:
             if ways[call.id] != Arrangement({}):
                 tensors |= ways[call.id].arranged(call, self.key.plan.tensors)
-        answers = self._collect(kind, list(calls), dtype, tensors=tensors).answers
+        answers = self._collect(kind, list(calls), dtype, tensors=tensors, kept=kept).answers
         return {call.id: ways[call.id].restored(call, answers[call.id]) for call in calls}
 
     def _known(self, calls: Sequence[Call], answers: Mapping[str, Answer]) -> bool:
@@ -304,10 +313,12 @@ class Rounds:
         payload = self.key.payload
         if tensors:
             payload = safetensors.numpy.save({**self.key.plan.tensors, **tensors})
+        job = self.jobs[kind]
         with self.running():
-            return collect(
+            found = kept.collect(job, calls, payload, self.limits, self.end) if kept else None
+            return found or collect(
                 self.warm,
-                self.jobs[kind],
+                job,
                 calls,
                 payload,
                 self.limits,

@@ -11,9 +11,10 @@ from grader.compare.evidence import NOT_THERE, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
+from grader.execute.session import SharedChild
 from grader.grading.exercise import Run
 from grader.records.answers import Answer
-from grader.records.calls import Array, DrawnCase
+from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import State
 from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of
 
@@ -70,30 +71,51 @@ class Trace:
 
 
 def traces_of(
-    exercise: Exercise, run: Run, targets: Collection[str] | None = None
+    exercise: Exercise,
+    run: Run,
+    targets: Collection[str] | None = None,
+    kept: SharedChild | None = None,
 ) -> dict[str, Trace | None]:
-    """Run targets of an exercise once more, all where none are named, and record them."""
-    return {
-        target.name: trace_target(target, run)
-        for target in exercise.targets
-        if targets is None or target.name in targets
-    }
+    """Run targets of an exercise once more, all where none are named, and record them.
+
+    A target that has no case which can be shown has None. `kept` is for those who go on with other
+    exercises of the same submission.
+    """
+    chosen = [t for t in exercise.targets if targets is None or t.name in targets]
+    return _trace_all(chosen, run, kept)
+
+
+def trace_target(target: Target, run: Run) -> Trace | None:
+    """Run a target once more and record it; None where it has no case that can be shown."""
+    return _trace_all([target], run)[target.name]
 
 
 @np.errstate(all="ignore")  # as in grading
-def trace_target(target: Target, run: Run) -> Trace | None:
-    """Run a target once more and record it; None where it has no case that can be shown."""
+def _trace_all(
+    targets: Sequence[Target], run: Run, kept: SharedChild | None = None
+) -> dict[str, Trace | None]:
+    calls = {target.name: _calls_of(target, run) for target in targets}
+    every = [call for some in calls.values() for call in some]
+    answers = run.rounds.record(every, kept) if run.rounds else {}
+    return {t.name: _trace(t, run, calls[t.name], answers) for t in targets}
+
+
+def _calls_of(target: Target, run: Run) -> list[Call]:
     evidence = run.evidence.get(target.name)
-    calls = calls_to_record(evidence) if evidence and evidence.source.units else []
-    if evidence is None or run.rounds is None or not calls:
+    return calls_to_record(evidence) if evidence and evidence.source.units else []
+
+
+def _trace(
+    target: Target, run: Run, calls: Sequence[Call], answers: Mapping[str, Answer]
+) -> Trace | None:
+    if not calls or run.rounds is None:
         return None
-    call, key = calls[0], evidence.key
-    answers = run.rounds.record(calls)
-    recorded = answers[call.id]
+    call, evidence = calls[0], run.evidence[target.name]
+    key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
-    found = find_steps(evidence, answers, told)
+    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
     steps = _steps(target, key.steps(call.id), found, recorded)
     return Trace(
         target=target.name,

@@ -334,7 +334,7 @@ def test_what_hung_is_not_run_again_for_a_drawing(
 ) -> None:
     asked: list[object] = []
 
-    def note(*_: object, targets: object) -> tuple[()]:
+    def note(*_: object, targets: object, **__: object) -> tuple[()]:
         asked.append(targets)
         return ()
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Interview, Job, SharedChild, collect
 from grader.grading.engine import Engine
 from grader.grading.jobs import Standins
+from grader.grading.trace import traces_of
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.results import ExerciseResult
@@ -102,6 +104,28 @@ def test_plain_exercises_share_a_child(engine: Engine, started: list[Child]) -> 
     alone = [engine.run(e, submission, quick=True).result for e in exercises]
     assert together == alone
     assert len(started) == 1 + own + len(exercises) + own
+
+
+def test_plain_code_is_recorded_in_one_child(engine: Engine, started: list[Child]) -> None:
+    texts = {name: solution(name) for name in ("exercise1", "exercise2")}
+    chosen = [engine.folder.course.exercise(name) for name in texts]
+    graded = list(engine.runs(chosen, handed_in(engine, texts), quick=True))
+    before = len(started)
+    with closing(SharedChild()) as kept:
+        together = [traces_of(e, run, kept=kept) for e, run in zip(chosen, graded, strict=True)]
+    assert len(started) == before + 1
+    for traces in together:
+        assert all(trace and trace.made for trace in traces.values())
+
+
+def test_other_code_is_recorded_in_one_child_a_target(engine: Engine, started: list[Child]) -> None:
+    exercise = engine.folder.course.exercise("exercise1")
+    submission = handed_in(engine, {"exercise1": solution("exercise1") + BEHIND["a patch"]})
+    run = engine.run(exercise, submission, quick=True)
+    before = len(started)
+    with closing(SharedChild()) as kept:
+        assert all(traces_of(exercise, run, kept=kept).values())
+    assert len(started) == before + len(exercise.targets)
 
 
 BEHIND = {
