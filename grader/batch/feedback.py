@@ -134,6 +134,5 @@ def _passages(own: _Own, lesson: Lesson) -> dict[str, tuple[Passage, ...]]:
     for diagnosis in own.result.diagnoses:
         found[diagnosis.target] += lesson.on_diagnosis(diagnosis)
     for check in own.result.checks:
-        passage = lesson.on_trap(own.shown.traps.get(str(check.id), ""))
-        found[check.target] += [passage] if passage else []
+        found[check.target] += lesson.on_trap(own.shown.traps.get(str(check.id), ""))
     return {target: tuple(dict.fromkeys(passages)) for target, passages in found.items()}

@@ -187,8 +187,8 @@ def _topics(exercise: str, works: Sequence[_Work], lesson: Lesson) -> Iterator[T
 
 def _places(work: _Work, target: str, lesson: Lesson) -> Iterator[tuple[tuple[str, str], Mistake]]:
     """Yield where a lesson speaks of what is wrong in a target, and the mistake if it is named."""
-    section = lesson.on_target(target)
-    general = (section.section, section.text) if section else (target, "")
+    sections = [(p.section, p.text) for p in lesson.on_target(target)]
+    general = sections[0] if sections else (target, "")
     own = [one for one in work.diagnoses if one.target == target]
     for one in own:
         passages = lesson.on_diagnosis(one)

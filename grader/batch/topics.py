@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.course.bugs import load_bugs
-from grader.course.lesson import Passage, find_passage, find_section, read_lesson
+from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.records.results import Diagnosis
@@ -17,7 +17,7 @@ class Lesson:
     passages: Sequence[Passage]
     of_bugs: Mapping[str, str]  # how the passage begins, by bug, and by target and bug
 
-    def on_target(self, target: str) -> Passage | None:
+    def on_target(self, target: str) -> tuple[Passage, ...]:
         """Return where the lesson begins to speak of a target."""
         return find_section(self.passages, target)
 
@@ -25,14 +25,11 @@ class Lesson:
         """Return where the lesson speaks of a mistake, else of its target."""
         keys = [(f"{diagnosis.target}/{bug}", bug) for bug in diagnosis.bugs]
         begins = [self.of_bugs.get(own) or self.of_bugs.get(bug, "") for own, bug in keys]
-        found = [find_passage(self.passages, words) for words in begins]
-        named = tuple(dict.fromkeys(one for one in found if one))
-        section = self.on_target(diagnosis.target)
-        return named or ((section,) if section else ())
+        return find_passages(self.passages, begins) or self.on_target(diagnosis.target)
 
-    def on_trap(self, begins: str) -> Passage | None:
+    def on_trap(self, begins: str) -> tuple[Passage, ...]:
         """Return the passage on a trap of exceptions."""
-        return find_passage(self.passages, begins)
+        return find_passages(self.passages, [begins])
 
 
 def read_lessons(folder: CourseFolder) -> dict[str, Lesson]:

@@ -65,27 +65,39 @@ def missing_part(exercise: Exercise, source: Source, question: Question) -> Outc
     if source.problem:
         return Outcome(trouble=source.problem, remedy=source.next_step)
     texts = [text for _, text in source.units]
-    waiting = [name for name in question.needs if _is_stub(texts, name)]
-    return _unwritten(exercise, waiting[0]) if waiting else None
+    definitions = {name: _definition(texts, name) for name in question.needs}
+    waiting = {name: node for name, node in definitions.items() if node and _is_stub(node)}
+    return next((_unwritten(exercise, *one) for one in waiting.items()), None)
 
 
-def _unwritten(exercise: Exercise, target: str) -> Outcome:
+def _unwritten(exercise: Exercise, target: str, definition: ast.stmt | None = None) -> Outcome:
+    """Say that a target is not written yet, or which of its methods where others are."""
+    inside = definition.body if isinstance(definition, ast.ClassDef) else []
+    methods = [node for node in inside if isinstance(node, ast.FunctionDef)]
+    stubs = [f"`{node.name}`" for node in methods if _is_stub(node)]
+    part = 0 < len(stubs) < len(methods)
+    which = f"whose {' and '.join(stubs)} {'is' if len(stubs) == 1 else 'are'}"
     return Outcome(
-        trouble=f"this needs `{target}`, which is not written yet",
+        trouble=f"this needs `{target}`, {which if part else 'which is'} not written yet",
         remedy=f"write it in {exercise.file}, and come back",
     )
 
 
-def _is_stub(texts: Sequence[str], target: str) -> bool:
-    """Whether the last definition of a target says that it is not written yet."""
+def _definition(texts: Sequence[str], target: str) -> ast.stmt | None:
+    """The last definition of a target."""
     for text in reversed(texts):
         tree = parse(text)
         for node in reversed(tree.body if tree else []):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == target:
-                raised = [n.exc for n in ast.walk(node) if isinstance(n, ast.Raise)]
-                calls = [n.func if isinstance(n, ast.Call) else n for n in raised]
-                return any(isinstance(n, ast.Name) and n.id == _UNWRITTEN for n in calls)
-    return False
+                return node
+    return None
+
+
+def _is_stub(definition: ast.stmt) -> bool:
+    """Whether a definition says that it is not written yet."""
+    raised = [node.exc for node in ast.walk(definition) if isinstance(node, ast.Raise)]
+    calls = [node.func if isinstance(node, ast.Call) else node for node in raised]
+    return any(isinstance(node, ast.Name) and node.id == _UNWRITTEN for node in calls)
 
 
 def try_question(bench: Bench, question: Question) -> Outcome:

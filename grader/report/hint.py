@@ -2,10 +2,12 @@
 
 import click
 
+from grader.report.formulas import plain
 from grader.report.layout import wrapped
 from grader.student.hints import Advice, Told
 
-_QUOTED_FROM = 2  # the degree from which the lesson's passage is quoted
+_QUOTED_FROM = 2  # the degree from which the lesson's passages are quoted
+_QUOTED = 2  # passages at most; of more the titles tell enough
 
 
 def render_told(
@@ -48,7 +50,7 @@ def render_hint(
     lines.append("")
     for number, hint in enumerate(advice.hints[:degree], start=1):
         lines += wrapped(hint, width, first=f"  {number}  ", hang=5)
-    if where := _where(advice, degree, notebook=notebook):
+    for where in _where(advice, degree, notebook=notebook):
         lines += ["", *wrapped(where, width, first="  ", hang=2)]
     after = f"{command}{'hint' if degree < count else 'explain'} {given}"
     if degree < count and not kept:
@@ -57,11 +59,17 @@ def render_hint(
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])
 
 
-def _where(advice: Advice, degree: int, *, notebook: bool) -> str:
+def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:
     """Return where the lesson speaks of it, and what it says from some degree on."""
-    if advice.lesson is None:
-        return ""
-    where = f"lesson, “{advice.lesson.section}”"
-    if degree >= _QUOTED_FROM:
-        return f"{where}: {advice.lesson.text}"
-    return where if notebook else f"{where}, from line {advice.lesson.line}"
+    passages = advice.lesson
+    if degree >= _QUOTED_FROM and len(passages) <= _QUOTED:
+        return [plain(f"lesson, “{p.section}”: {p.text}") for p in passages]
+    titles: dict[str, list[str]] = {}
+    for one in passages:
+        line = "" if notebook else f" (line {one.line})"
+        titled = f"“{plain(one.title)}”" if one.title else ""
+        titles.setdefault(one.section, []).append(f"{titled}{line}".strip())
+    return [
+        f"lesson, “{section}”{'' if own[0].startswith('(') else ':'} {'; '.join(own)}".rstrip()
+        for section, own in titles.items()
+    ]

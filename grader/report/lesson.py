@@ -4,14 +4,13 @@ import html
 import re
 from collections.abc import Sequence
 from typing import Any
-from xml.etree import ElementTree  # makes XML here, and reads none
 
 import mistune
-from latex2mathml.converter import convert_to_element
 from markupsafe import Markup
 
 from grader.grading.tried import Tried
 from grader.report.drawings import draw
+from grader.report.formulas import mathml
 from grader.report.pages import render
 
 _CELL = re.compile(r"^# %%( \[markdown\])?[^\n]*\n", re.MULTILINE)
@@ -58,10 +57,10 @@ class _Lesson(mistune.HTMLRenderer):
         return f'<th scope="col">{text}</th>\n' if head and text else f"<td>{text}</td>\n"
 
     def inline_math(self, text: str) -> str:
-        return _mathml(text, "inline")
+        return mathml(text, "inline")
 
     def block_math(self, text: str) -> str:
-        return f'<div class="formula" tabindex="0">{_mathml(text, "block")}</div>\n'
+        return f'<div class="formula" tabindex="0">{mathml(text, "block")}</div>\n'
 
 
 def render_lesson(title: str, stub: str, questions: Sequence[Tried] = ()) -> str:
@@ -94,14 +93,6 @@ def render_questions(questions: Sequence[Tried], *, command: str = COMMAND) -> s
 def _made(text: str) -> Markup:
     """Return HTML that the renderer above or a template made: both escape what they are given."""
     return Markup(text)  # noqa: S704
-
-
-def _mathml(formula: str, display: str) -> str:
-    """Return a formula as MathML; what the library makes has references to characters as text."""
-    tree = convert_to_element(formula, display=display)
-    for element in tree.iter():
-        element.text = html.unescape(element.text or "")
-    return ElementTree.tostring(tree, encoding="unicode")
 
 
 def _markdown(stub: str) -> str:

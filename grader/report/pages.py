@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, histogram
 from grader.report.curves import curve
+from grader.report.formulas import plain
 from grader.report.outcomes import figures
 from grader.report.pictures import HeatMap, flow, heat_maps, mixing_maps
 from grader.report.tried import capital, told
 from grader.report.words import (
     MARKS,
+    legend,
     number,
     paragraphs,
     shown_case,
@@ -94,11 +96,13 @@ def _filters() -> dict[str, Callable[..., object]]:
         "flow": flow,
         "heat_maps": heat_maps,
         "histogram": histogram,
+        "legend": legend,
         "mixing_maps": mixing_maps,
         "name": partial(clean, limit=_NAME),
         "number": number,
         "paragraphs": paragraphs,
         "pieces": pieces,
+        "plain": plain,
         "px": _px,
         "said": partial(clean, limit=_SAID),
         "shape": shown_shape,

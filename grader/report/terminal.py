@@ -15,8 +15,11 @@ from grader.records.results import (
 from grader.records.text import ended
 from grader.report.layout import spread, width_of, wrapped
 from grader.report.words import (
+    FOUND,
     MARKS,
+    SHOWN,
     Paragraph,
+    legend,
     number,
     paragraphs,
     shown_case,
@@ -30,7 +33,6 @@ _COLOURS = {
     Status.TIMEOUT: "red",
     Status.ERROR: "magenta",
 }
-_SHOWN = 4  # different failures of a target that are shown in full
 _PRINTED = 5  # lines of the submission's own output
 
 
@@ -43,6 +45,8 @@ def render_document(document: Document, *, width: int = 80) -> str:
         ]
         sums.append(heading("together", "", document.score, document.max_score, width))
         parts.append("\n".join(line for lines in sums for line in lines))
+    if signs := legend(document.results):
+        parts.append("\n".join(wrapped(signs, width, first="  ", hang=2)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,10 +89,10 @@ def paragraph_lines(paragraph: Paragraph, width: int) -> list[str]:
     lines += _summary_lines(group.kinds, width)
     for diagnosis in paragraph.diagnoses:
         lines += _diagnosis_lines(diagnosis, width)
-    for check in failures[:_SHOWN]:
+    for check in failures[:SHOWN]:
         lines += ["", *failure_lines(check, width)]
-    if len(failures) > _SHOWN:
-        lines.append(f"      and {len(failures) - _SHOWN} more; --json lists them all")
+    if len(failures) > SHOWN:
+        lines.append(f"      and {len(failures) - SHOWN} more; --json lists them all")
     return lines
 
 
@@ -126,7 +130,7 @@ def failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list
 
 
 def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    lines = ["", *wrapped(diagnosis.sentence, width, first="    ▸ ", hang=6)]
+    lines = ["", *wrapped(diagnosis.sentence, width, first=f"    {FOUND} ", hang=6)]
     if diagnosis.hint:
         lines += _labelled("hint", diagnosis.hint, width)
     return lines

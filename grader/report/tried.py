@@ -52,13 +52,13 @@ def told(tried: Tried, command: str = "grade ") -> list[str]:
     sentences = []
     if guess is not None:
         sentences.append(ended(f"You guessed {guess}: {question.choices[guess - 1]}"))
+    same = guess == question.answer
     if outcome.held:
-        same = guess == question.answer
         return [*sentences, "That is what came out." if same else f"What came out is {answer}"]
     return [
         *sentences,
-        f"Due is {answer}",
-        "The numbers of your code say something else, so a part of it is not right yet: "
+        "That is due." if same else f"Due is {answer}",
+        "The numbers of your code are other ones, so a part of it is not right yet: "
         f"{command}check {tried.exercise}",
     ]
 

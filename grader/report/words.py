@@ -23,6 +23,14 @@ MARKS = {
     Status.TIMEOUT: "⧖",
     Status.ERROR: "!",
 }
+FOUND = "▸"  # before what is known of a mistake
+_SIGNS = {  # those that do not speak for themselves
+    MARKS[Status.SKIPPED]: "cannot be judged before something else is right",
+    MARKS[Status.TIMEOUT]: "out of time",
+    MARKS[Status.ERROR]: "a fault of grader's own, which costs nothing",
+    FOUND: "what is known of the mistake",
+}
+SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
@@ -49,6 +57,24 @@ def paragraphs(result: ExerciseResult) -> list[Paragraph]:
         )
         for group in result.targets
     ]
+
+
+def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
+    """Return what the signs of a report mean that do not speak for themselves, "" for none.
+
+    `marked` says whether a sign stands before what is known of a mistake.
+    """
+    shown: set[str] = set()
+    for result in results:
+        if reason := sole_reason(result):
+            shown.add(MARKS[reason.status])
+            continue
+        for one in paragraphs(result):
+            shown.update(MARKS[kind.status] for kind in one.group.kinds)
+            shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
+            shown.update([FOUND] if one.diagnoses and marked else [])
+    said = "; ".join(f"{sign} {words}" for sign, words in _SIGNS.items() if sign in shown)
+    return f"Signs: {said}." if said else ""
 
 
 def part_lines(parts: Sequence[Subtotal]) -> list[str]:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.lesson import Passage, find_passage, find_section, read_lesson
+from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import UsageError
 from grader.records.ids import CallId
-from grader.records.key import AnswerKey
+from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.text import ended
 from grader.student.progress import load_progress, remember_hint
@@ -30,7 +30,7 @@ class Advice:
     topic: str  # what the hints are about: a known bug, a step, a check
     finding: str  # what is known, one sentence; may be ""
     hints: tuple[str, ...]  # there is always one
-    lesson: Passage | None
+    lesson: tuple[Passage, ...]  # where it speaks of this, the nearest first
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def next_hint(
         if found and found[0].bugs:
             return _of_bug(target, key, found[0], lesson)
         if found and (found[0].step or found[0].hint):
-            return _of_step(target, found[0], failed, lesson)
+            return _of_step(target, key, found[0], failed, lesson)
         if told := [check for check in failed if check.told]:
-            return _of_deviations(target, found[0], told, lesson)
+            return _of_deviations(target, key, found[0], told, lesson)
         wrong = [c for c in failed if c.status is not Status.SKIPPED] or failed
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
@@ -94,8 +94,8 @@ def next_hint(
 def _of_bug(
     target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
 ) -> Advice:
-    bug = key.book.named(diagnosis.bugs[0], target.name)
-    hints = list(bug.hints)
+    bugs = [key.book.named(name, target.name) for name in diagnosis.bugs]
+    hints = list(bugs[0].hints)
     if diagnosis.either:  # the plainest would say more than is known
         alike = [key.book.named(name, target.name) for name in diagnosis.either]
         hints[-1:] = [f"If {one.when}: {one.hints[-1]}" for one in alike]
@@ -104,33 +104,51 @@ def _of_bug(
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
         _ladder(*hints),
-        find_passage(lesson, bug.lesson) or find_section(lesson, target.name),
+        _passages(target, lesson, bugs),
     )
 
 
+def _passages(
+    target: Target, lesson: Sequence[Passage], bugs: Sequence[KnownBug], trap: str = ""
+) -> tuple[Passage, ...]:
+    """Where the lesson speaks of an exception's cause or of known bugs, else of the target."""
+    named = find_passages(lesson, [trap, *(bug.lesson for bug in bugs)])
+    return named or find_section(lesson, target.name)
+
+
 def _of_step(
-    target: Target, diagnosis: Diagnosis, failed: Sequence[CheckResult], lesson: Sequence[Passage]
+    target: Target,
+    key: AnswerKey,
+    diagnosis: Diagnosis,
+    failed: Sequence[CheckResult],
+    lesson: Sequence[Passage],
 ) -> Advice:
     step = diagnosis.step
     what = f"Print `{step}` for" if step else "Call your code twice on"
     further = (f"{what} the smallest case, and work the same numbers out by hand.", _run(failed))
     about = f"step {step}" if step else "drawn at random"
-    passage = find_section(lesson, target.name)
+    own = [bug for bug in key.book.bugs if bug.target == target.name]
+    passages = _passages(target, lesson, [bug for bug in own if step and bug.step == step])
     return Advice(
-        target.name, about, diagnosis.sentence, _ladder(diagnosis.hint, *further), passage
+        target.name, about, diagnosis.sentence, _ladder(diagnosis.hint, *further), passages
     )
 
 
 def _of_deviations(
-    target: Target, found: Diagnosis, told: Sequence[CheckResult], lesson: Sequence[Passage]
+    target: Target,
+    key: AnswerKey,
+    found: Diagnosis,
+    told: Sequence[CheckResult],
+    lesson: Sequence[Passage],
 ) -> Advice:
     """Hints for what leaves the values right: one for each deviation."""
     first = "Read the docstring again, argument by argument: which of them does your code use?"
     steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
     hints = (first, *(_sentence(step) for step in steps))
-    return Advice(
-        target.name, "deviations", found.sentence, hints, find_section(lesson, target.name)
-    )
+    checks = [check for check in told if check.kind is Kind.BUG]
+    alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
+    passages = _passages(target, lesson, alike)
+    return Advice(target.name, "deviations", found.sentence, hints, passages)
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
@@ -163,7 +181,7 @@ def _of_check(
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
         _ladder(_sentence(check.next_step) if check.next_step else "", ran),
-        find_passage(lesson, check.trap) or find_section(lesson, target.name),
+        _passages(target, lesson, (), check.trap),
     )
 
 

@@ -56,6 +56,11 @@ def first_question(exercise_id: str) -> Question:
     return read_questions(_COURSE, _COURSE.course.exercise(exercise_id))[0]
 
 
+def _question(exercise_id: str, title: str) -> Question:
+    questions = read_questions(_COURSE, _COURSE.course.exercise(exercise_id))
+    return next(one for one in questions if one.title == title)
+
+
 # ---- the questions of the course -----------------------------------------------------------------
 
 
@@ -119,6 +124,25 @@ def test_wrong_code_does_not_show_what_is_said(run: Try) -> None:
     outcome = run("exercise1", first_question("exercise1"), exercise1=text)
     assert not outcome.held
     assert outcome.trouble == ""
+
+
+def test_method_that_is_not_written_is_named(run: Try) -> None:
+    text = solution("exercise3")
+    begun, forward, _ = text.partition("        queries = self.to_queries(x)")
+    assert forward
+    text = f"{begun}        raise NotImplementedError\n"
+    outcome = run("exercise3", _question("exercise3", "The price of a head"), exercise3=text)
+    assert outcome.trouble == (
+        "this needs `MultiHeadSelfAttention`, whose `forward` is not written yet"
+    )
+
+
+def test_heads_that_are_never_wide_are_not_what_is_due(run: Try) -> None:
+    text = solution("exercise3").replace(
+        "embed_dim // num_heads if head_dim is None else head_dim", "embed_dim // num_heads"
+    )
+    outcome = run("exercise3", _question("exercise3", "The price of a head"), exercise3=text)
+    assert (outcome.held, outcome.trouble) == (False, "")
 
 
 @pytest.mark.parametrize(

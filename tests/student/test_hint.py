@@ -29,6 +29,16 @@ def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
     return next_hint(chosen, engine.keys.keys[exercise], result, read_lesson(stub))
 
 
+def _advice_of(engine: Engine, exercise: str, text: str) -> Advice:
+    chosen = engine.folder.course.exercise(exercise)
+    others = {e.id: Source(e.file, problem="not here") for e in engine.folder.course.exercises}
+    source = Source(chosen.file, units=((chosen.file, text),))
+    result = engine.run(chosen, Submission({**others, exercise: source}), quick=True).result
+    advice = next_hint(chosen, engine.keys.keys[exercise], result, read_lesson(solution(exercise)))
+    assert advice is not None
+    return advice
+
+
 def test_hints_come_from_the_known_bug(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
     assert advice is not None
@@ -44,8 +54,7 @@ def test_hints_for_a_blank_go_from_the_docstring_to_the_shapes(shipped_engine: E
     assert "docstring" in advice.hints[0]
     assert "split, then heads_first, then folded" in advice.hints[1]
     assert "split (2, 6, 3, 5)" in advice.hints[2]
-    assert advice.lesson is not None
-    assert "fold_heads(" in advice.lesson.section
+    assert ["fold_heads(" in passage.section for passage in advice.lesson] == [True]
 
 
 def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Engine) -> None:
@@ -125,8 +134,8 @@ def test_hints_begin_anew_with_another_mistake(shipped_engine: Engine) -> None:
 
 def test_hints_on_an_exception_lead_to_its_trap(shipped_engine: Engine) -> None:
     advice = _advice_on(shipped_engine, _raised("RuntimeError: view", 3, "An error that says"))
-    assert advice.lesson is not None
-    assert advice.lesson.text.startswith("An error that says `view size")
+    (passage,) = advice.lesson
+    assert passage.text.startswith("An error that says `view size")
 
 
 def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:
@@ -163,22 +172,52 @@ def test_lesson_passage_is_the_one_that_the_bug_names(
 ) -> None:
     advice = _advice(shipped_engine, sample, exercise)
     assert advice is not None
-    assert advice.lesson is not None
-    assert advice.lesson.text.startswith(passage)
+    assert [one.text.startswith(passage) for one in advice.lesson] == [True]
+
+
+def test_mistakes_that_cannot_be_told_apart_have_the_passages_of_all(
+    shipped_engine: Engine,
+) -> None:
+    text = solution("exercise3").replace(
+        "heads_first = split.transpose(1, 2)", "heads_first = split"
+    )
+    titles = [one.title for one in _advice_of(shipped_engine, "exercise3", text).lesson]
+    assert titles == ["Time and heads are mixed", "A result thrown away"]
+
+
+def test_option_that_is_not_heard_has_the_passage_on_it(shipped_engine: Engine) -> None:
+    text = solution("exercise4").replace('if activation == "relu"', "if True")
+    titles = [one.title for one in _advice_of(shipped_engine, "exercise4", text).lesson]
+    assert titles == ["The option unheard"]
+
+
+def test_wrong_step_has_the_passages_of_what_makes_it_wrong(shipped_engine: Engine) -> None:
+    text = solution("exercise1").replace("products * factor", "products * factor**0.5")
+    advice = _advice_of(shipped_engine, "exercise1", text)
+    assert "The root of the wrong number" in [one.title for one in advice.lesson]
+    shown = click.unstyle(render_hint(advice, "exercise1", 3))
+    assert "lesson, “The formulas”: “Why a square root?” (line " in shown
+
+
+def test_formula_of_a_quoted_passage_is_plain_text(shipped_engine: Engine) -> None:
+    text = solution("exercise1").replace("products * factor", "products")
+    advice = _advice_of(shipped_engine, "exercise1", text)
+    shown = " ".join(click.unstyle(render_hint(advice, "exercise1", 2)).split())
+    assert "has variance d. Dividing by √d brings the variance back to 1." in shown
+    assert "$" not in shown
 
 
 def test_what_no_passage_fits_is_sent_to_the_target_s_own_section(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "tuple-returned", "exercise3")
     assert advice is not None
-    assert advice.lesson is not None
-    assert f"{advice.target}(" in advice.lesson.section
+    assert [f"{advice.target}(" in passage.section for passage in advice.lesson] == [True]
 
 
 def test_hint_of_a_notebook_names_no_line(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
     assert advice is not None
-    assert "from line" in render_hint(advice, "exercise3", 1)
-    assert "from line" not in render_hint(advice, "exercise3", 1, notebook=True)
+    assert "lesson, “Traps”: “The pasted line” (line " in render_hint(advice, "exercise3", 1)
+    assert "(line " not in render_hint(advice, "exercise3", 1, notebook=True)
 
 
 def _trace(engine: Engine, source: Source, exercise: str, target: str) -> Trace:

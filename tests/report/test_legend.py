@@ -1,0 +1,49 @@
+"""The signs of a report that do not speak for themselves are explained once, at its end."""
+
+import click
+import pytest
+from support import SUBMISSIONS
+
+from grader.grading.engine import Engine
+from grader.handin.read import read_submission
+from grader.records.results import Document, ExerciseResult
+from grader.report.terminal import render_document
+from grader.report.words import legend
+
+
+def _result(engine: Engine, sample: str, exercise: str) -> ExerciseResult:
+    chosen = engine.folder.course.exercise(exercise)
+    submission = read_submission(SUBMISSIONS / sample, engine.folder.course, [chosen], 2**21)
+    return engine.run(chosen, submission, quick=True).result
+
+
+@pytest.mark.parametrize(
+    ("sample", "said"),
+    [
+        ("perfect", ""),
+        ("float32", "Signs: ▸ what is known of the mistake."),
+        ("crash", "Signs: – cannot be judged before something else is right."),
+        (
+            "keys-from-queries",
+            "Signs: – cannot be judged before something else is right; "
+            "▸ what is known of the mistake.",
+        ),
+    ],
+)
+def test_report_explains_the_signs_that_it_has(
+    shipped_engine: Engine, sample: str, said: str
+) -> None:
+    assert legend([_result(shipped_engine, sample, "exercise3")]) == said
+
+
+def test_signs_of_several_exercises_are_explained_once(shipped_engine: Engine) -> None:
+    result = _result(shipped_engine, "keys-from-queries", "exercise3")
+    document = Document("", "", "", (result, result))
+    text = click.unstyle(render_document(document))
+    assert text.count("Signs:") == 1
+    assert text.splitlines()[-2].startswith("  Signs:")
+
+
+def test_page_that_marks_no_mistake_by_a_sign_explains_none(shipped_engine: Engine) -> None:
+    result = _result(shipped_engine, "float32", "exercise3")
+    assert legend([result], marked=False) == ""
