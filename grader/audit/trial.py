@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from grader.audit.records import BugTrial, PairReport, PairTrial
-from grader.compare.diagnosis import LISTED, count_behaviours, diagnose
+from grader.compare.diagnosis import LISTED, diagnose
 from grader.compare.signature import STRICT, value_rows
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.errors import CourseError
@@ -104,7 +104,7 @@ def _try_shown_pairs(
             yield PairReport.MASKED if own else PairReport.ANOTHER
         else:
             alike = {some for some, _ in pairs[target].matching(seen, STRICT)}
-            few = count_behaviours(suspects.values(), alike) <= LISTED
+            few = suspects[target].count_behaviours(alike) <= LISTED
             yield PairReport.NAMED if few else PairReport.AMBIGUOUS
 
 

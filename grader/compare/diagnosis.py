@@ -24,6 +24,8 @@ from grader.worker.protocol import Action
 _LEAST = 2  # cases with an output that show two bugs at once
 _APART = 1e-2  # a distance of projections that no rounding in float32 explains
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
+_ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
+_FARTHER = 100.0  # times as far as the best: not as good an explanation
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 Names = tuple[str, ...]  # of bugs that act at once, as "target/id"
@@ -316,10 +318,11 @@ class _Look:
     ) -> Diagnosis | None:
         """Put the suspects that fit into words; those that cannot be told apart are one."""
         book = self.evidence.key.book
+        found = _nearest(found)
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         by_values = any(bug.shown_by_values for group in groups for bug in group)
         by_values &= self._any_value(self.rows)
-        alike = count_behaviours([self.own], found)
+        alike = self.own.count_behaviours(found)
         if alike > (LISTED if by_values else 1):
             return None
         others = [book.by_key(some[0]) for some in beside]
@@ -356,6 +359,12 @@ class _Look:
         return tuple(sorted(names, key=idle.__contains__))
 
 
+def _nearest(found: Mapping[Names, float]) -> dict[Names, float]:
+    """Those that fit as well as the best does: one that is far worse is not what was written."""
+    room = max(_FARTHER * min(found.values()), _ROUNDING)
+    return {names: distance for names, distance in found.items() if distance <= room}
+
+
 def _is_unwritten(evidence: Evidence) -> bool:
     """Whether the submission's own code says at each call that it is not written yet."""
     found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
@@ -380,12 +389,6 @@ def checks_failed_by(
     ]
     failing: Array = own.failing[rows].max(axis=0, initial=0)
     return {check for place, check in enumerate(judged) if failing[place]}
-
-
-def count_behaviours(suspects: Iterable[Suspects], groups: Iterable[Names]) -> int:
-    """Return how many of the groups differ, bugs that cannot be told apart being one."""
-    same = {name: first for some in suspects for name, first in some.first_alike.items()}
-    return len({tuple(sorted(same.get(name, name) for name in group)) for group in groups})
 
 
 def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:

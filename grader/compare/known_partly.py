@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, Aside, Names, count_behaviours
+from grader.compare.diagnosis import LISTED, Aside, Names
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT, of_calls, sign, value_rows
 from grader.compare.wording import nearness, ways_of
@@ -54,9 +54,9 @@ def known_partly(
     if (both := pairs().get(name)) is not None:
         more = look.best(of_calls(both, evidence.calls, look.rows))
         better = more and (not found or more[0].count > found[0].count)
-        if better and count_behaviours([own], (fit.names for fit in more)) == 1:
+        if better and own.count_behaviours(fit.names for fit in more) == 1:
             found = more  # of several, the second would be a guess
-    if not found or count_behaviours([own], (fit.names for fit in found)) > LISTED:
+    if not found or own.count_behaviours(fit.names for fit in found) > LISTED:
         return None
     return _worded(evidence, found, int((~look.right).sum()), located)
 

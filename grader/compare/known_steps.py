@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, count_behaviours
+from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT, sign, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
@@ -132,7 +132,7 @@ class _Look:
 
     def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:
         found = [self.suspects.names[row] for row in rows]
-        if count_behaviours([self.suspects], found) > LISTED:
+        if self.suspects.count_behaviours(found) > LISTED:
             return None
         book = self.evidence.key.book
         bugs = [book.by_key(key) for key in dict.fromkeys(key for keys in found for key in keys)]

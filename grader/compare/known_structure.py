@@ -1,6 +1,6 @@
 """Names the mistake by how many numbers a module registers, whatever its values are."""
 
-from grader.compare.diagnosis import LISTED, Aside, count_behaviours
+from grader.compare.diagnosis import LISTED, Aside
 from grader.compare.evidence import Evidence
 from grader.compare.signature import sign
 from grader.records.answers import Answer, AnswerStatus
@@ -17,7 +17,7 @@ def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
     if suspects is None or Code.REGISTERED in aside.codes:
         return None
     found = _alike(evidence, suspects)
-    if not found or count_behaviours([suspects], found) > LISTED:
+    if not found or suspects.count_behaviours(found) > LISTED:
         return None
     bugs = [evidence.key.book.by_key(key) for (key,) in found]
     ways = "; or when ".join(dict.fromkeys(bug.when for bug in bugs))

@@ -1,6 +1,6 @@
 """Signatures: numbers by which ways of going wrong are told apart, and those of known bugs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -89,6 +89,11 @@ class Suspects:
             looks = (self.codes[row].tobytes(), rounded.tobytes(), self.failing[row].tobytes())
             alike.setdefault(names[0], seen.setdefault(looks, names[0]))
         return alike
+
+    def count_behaviours(self, groups: Iterable[Sequence[str]]) -> int:
+        """Return how many groups of bugs differ, bugs that cannot be told apart being one."""
+        same = self.first_alike
+        return len({tuple(sorted(same.get(name, name) for name in group)) for group in groups})
 
     def changing(self, seen: Signature, rows: Sequence[int]) -> Array:
         """Tell which suspects change an input, in some calls, that a submission leaves alone."""

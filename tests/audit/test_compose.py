@@ -101,6 +101,20 @@ def test_mistakes_that_hide_each_other_both_act(stand: OpenStand) -> None:
     assert truth.acting == {"values-from-keys", "keys-as-values"}
 
 
+def test_of_a_module_that_takes_no_parameters_only_relations_show(stand: OpenStand) -> None:
+    """Its values are as drawn at construction: an activation does not show in them."""
+    bench = stand("exercise7")
+    names = [f"build_classifier/{n}" for n in ("depth-wrong", "activation-wrong")]
+    deep, activation = (_plant(bench.material, "bugs", name) for name in names)
+    beside = bench.oracle.truth(_plain(bench.material, deep, activation), activation.target)
+    assert beside.acting == {"depth-wrong"}
+    alone = bench.oracle.truth(_plain(bench.material, activation), activation.target)
+    assert alone.acting == {"activation-wrong"}
+    dropout = _plant(bench.material, "bugs", "build_classifier/dropout-not-passed")
+    both = bench.oracle.truth(_plain(bench.material, deep, dropout), activation.target)
+    assert both.acting == {"depth-wrong", "dropout-not-passed"}
+
+
 def test_an_order_that_no_name_tells_is_no_mistake(stand: OpenStand) -> None:
     bench = stand("exercise2")
     plant = _plant(bench.material, "bugs", "QKVProjection/wrong-return-order")

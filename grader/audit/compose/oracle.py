@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.audit.compose.material import Composition, Material, Plant
-from grader.audit.compose.sameness import CLOSE, Answers, registered, same_answer, same_values
+from grader.audit.compose.sameness import (
+    CLOSE,
+    Answers,
+    registered,
+    same_answer,
+    same_values,
+    seen_of,
+)
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
@@ -257,11 +264,12 @@ class Oracle:
         self, one: Composition, other: Composition, target: str, ways: Sequence[Arrangement]
     ) -> bool:
         """Whether a composition answers as another does, in some way to take its layers."""
-        second = self._answers(self.material.text(other), target)
+        free = [c.id for c in self.key.plan.of_target(target) if c.free and c.action in _ACTIONS]
+        second = seen_of(self._answers(self.material.text(other), target), free)
         text = self.material.text(one)
         return any(
             all(same_answer(answer, second[call]) for call, answer in first.items())
-            for first in (self._answers(text, target, way) for way in ways)
+            for first in (seen_of(self._answers(text, target, way), free) for way in ways)
         )
 
     def _ways(self, made: Composition, target: str) -> list[Arrangement]:

@@ -1,14 +1,17 @@
 """Whether what calls came to is the same, in one respect or in all."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array
-from grader.worker.names import Group, of_group
+from grader.records.ids import CallId
+from grader.worker.names import Group, group_of, of_group
 
 CLOSE = 1e-9  # of values that are the same in float64
+_MOVES = 1e-12  # the spread of numbers that are not the same each time
 Answers = Mapping[str, Answer]  # by call
 
 
@@ -16,6 +19,34 @@ def registered(answers: Answers) -> dict[str, int]:
     """How many numbers are registered, for each call in which a module came about."""
     found = {call: answer.info.registered for call, answer in answers.items()}
     return {call: count for call, count in found.items() if count is not None}
+
+
+def seen_of(answers: Answers, free: Collection[str]) -> Answers:
+    """Return what shows of answers: `free` calls have values of their own, as drawn.
+
+    Of these nobody can say that others were due: only which are the same in the calls that one
+    property makes, and whether they are the same each time.
+    """
+    firsts: dict[str, Answer] = {}
+    shown = dict(answers)
+    for call in free:
+        answer = answers[call]
+        first = firsts.setdefault(CallId.parse(call).what, answer)
+        shown[call] = replace(answer, tensors=_relations(answer, first))
+    return shown
+
+
+def _relations(answer: Answer, first: Answer) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    for name, mine in answer.tensors.items():
+        other = first.tensors.get(name)
+        if group_of(name) is Group.SECOND:
+            found[name] = mine > _MOVES
+        elif other is not None and other.shape == mine.shape:
+            found[name] = np.isclose(mine, other, rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        else:
+            found[name] = np.zeros(mine.shape, dtype=bool)
+    return found
 
 
 def same_answer(one: Answer, other: Answer) -> bool:
