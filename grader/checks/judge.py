@@ -192,33 +192,38 @@ def name_causes(
     uses: Callable[[str], Sequence[str]],
     of_values: Callable[[CheckResult], bool],
 ) -> list[CheckResult]:
-    """Where a target fails beside one that it uses, say so: the mistake is told once.
-
-    An option of that one explains no case without, and wrong values raise no exception.
-    """
-    broken = [
-        r
-        for r in results
-        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED and not r.told
-    ]
-    failed = {r.target for r in results if r.status is Status.FAILED and not r.told}
-    used = {target: uses(target) for target in failed}
+    """Where a target fails beside one that it uses, say so: the mistake is told once."""
+    failed = [r for r in results if r.status is Status.FAILED and not r.told]
+    used = {target: uses(target) for target in {r.target for r in failed}}
     named = []
     for result in results:
-        fails = result.status is Status.FAILED and not result.told
         causes = [
-            other.target
-            for other in broken
-            if fails
-            and other.target in used[result.target]
-            and (result.id.name or not other.id.name)
-            and (result.place is None or other.kind is Kind.SHAPE)
+            other
+            for other in failed
+            if result.status is Status.FAILED and not result.told
+            if other.target in used[result.target] and _explains(other, result)
         ]
-        if causes and (of_values(result) or result.next_step in NO_IDEA):
-            step = f"`{result.target}` uses `{causes[0]}`, which is not right yet: start there"
-            result = replace(result, next_step=step)
+        same = any(other.kind is Kind.PROPERTY for other in causes)
+        if causes and (same or of_values(result) or result.next_step in NO_IDEA):
+            step = f"`{result.target}` uses `{causes[0].target}`, which is not right yet"
+            result = replace(result, next_step=f"{step}: start there")
         named.append(result)
     return _name_lines(named)
+
+
+def _explains(other: CheckResult, result: CheckResult) -> bool:
+    """Whether what fails in one target may be why another, which uses it, fails here.
+
+    An option of that one explains no case without, and wrong values raise no exception. What only
+    a property shows there, the same property shows here.
+    """
+    if result.place is not None:
+        return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
+    if other.kind is Kind.PROPERTY:
+        shown = result.kind is Kind.PROPERTY and result.case is not None
+        return shown and other.id.name == result.id.name
+    wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
+    return wrong and bool(result.id.name or not other.id.name)
 
 
 def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -94,15 +94,22 @@ def find_steps(
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
     if not (told or State.RIGHT in steps.states.values()):
-        several = evidence.target.outputs if len(evidence.target.outputs) > 1 else ()
-        proven = [
-            name
-            for name in names
-            if name in several or all(held_by(recorded[call.id], name) for call in runs)
-        ]
-        unproven = {n for n, s in steps.states.items() if s is State.WRONG and n not in proven}
-        steps = StepsFound({**steps.states, **dict.fromkeys(unproven, State.OPEN)})
+        steps = _without_the_unnamed(evidence, steps, [recorded[call.id] for call in runs])
     return replace(steps, scope=_scope(evidence, calls[0]))
+
+
+def _without_the_unnamed(
+    evidence: Evidence, steps: StepsFound, answers: Sequence[Answer]
+) -> StepsFound:
+    """Leave open which wrong steps are there at all: no variable has their name, nor a result."""
+    several = evidence.target.outputs if len(evidence.target.outputs) > 1 else ()
+    unnamed = [
+        name
+        for name, state in steps.states.items()
+        if state is State.WRONG and name not in several
+        if not all(held_by(answer, name) for answer in answers)
+    ]
+    return StepsFound({**steps.states, **dict.fromkeys(unnamed, State.OPEN)})
 
 
 def _scope(evidence: Evidence, looked_at: Call) -> str:

@@ -1073,6 +1073,26 @@ def test_mistake_is_told_once_where_one_target_uses_another(graded: Any) -> None
     assert "uses `attention_weights`, which is not right yet" in step
 
 
+def test_what_one_property_shows_of_two_targets_is_told_once(graded: Any) -> None:
+    """A softmax that overflows has right values where no score is large."""
+    text = edited(
+        solution("exercise1"),
+        (
+            "weights = torch.softmax(scores, dim=-1)  # (b, q, s)",
+            "scores = torch.exp(scores - scores.max())\n"
+            "    weights = scores / scores.sum(dim=-1, keepdim=True)",
+        ),
+    )
+    result = graded("exercise1", text)
+    first = find_check(result, "attention_weights/property/large-scores")
+    assert first.next_step == "look for a division by zero or an overflow in exp"
+    step = find_check(result, "scaled_dot_product_attention/property/large-scores").next_step
+    assert step == (
+        "`scaled_dot_product_attention` uses `attention_weights`, which is not right yet: "
+        "start there"
+    )
+
+
 def test_helper_that_is_wrong_comes_first_beside_a_named_mistake(graded: Any) -> None:
     text = edited(
         solution("exercise3"),
