@@ -9,6 +9,7 @@ from grader.batch.entries import find_entries
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.unit import GradedSubmission
+from grader.batch.written import WrittenResult
 from grader.course.models import Course
 from grader.records.ids import CheckId
 from grader.records.people import Person
@@ -50,8 +51,9 @@ def result_of(
 
 def keep(results: Results, student: str, result: ExerciseResult, *, key: str = "sha256:0") -> None:
     """Keep what one student's submission came to."""
+    written = {"exercise1": WrittenResult.of(result)}
     graded = GradedSubmission(
-        student, (), {"exercise1": result}, {"exercise1": ()}, frozenset(), {"exercise1": ""}
+        student, (), written, {"exercise1": ()}, frozenset(), {"exercise1": ""}
     )
     results.keep(graded, key)
 

@@ -10,6 +10,7 @@ from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.shown import Shown
 from grader.batch.unit import GradedSubmission
+from grader.batch.written import WrittenResult
 from grader.grading.exhibits import Drawing, Exhibit, make_panel
 from grader.handin.gather import Part
 from grader.records.ids import CheckId
@@ -76,8 +77,8 @@ def keep(
     name = given.exercise
     results.keep(
         GradedSubmission(
-            student, (), {name: given}, {name: ()}, frozenset(), {name: f"{key}:{text}"},
-            {name: shown(mark).pack()}, time,
+            student, (), {name: WrittenResult.of(given)}, {name: ()}, frozenset(),
+            {name: f"{key}:{text}"}, {name: shown(mark).pack()}, time,
         ),
         "sha256:0",
     )  # fmt: skip

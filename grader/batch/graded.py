@@ -10,8 +10,8 @@ from grader.batch.adjustments import Known, read_adjustments
 from grader.batch.judging import Judge
 from grader.batch.people import Member
 from grader.batch.register import read_times
-from grader.batch.results import StoredResult
 from grader.batch.scored import ExerciseScore
+from grader.batch.written import StoredResult
 
 # points were others when those who have withdrawn were graded, maybe
 _POSSIBLE = """
@@ -83,7 +83,7 @@ def _score(exercise: str, row: GradedRow | None, most: float) -> ExerciseScore:
 def _comment(result: StoredResult) -> str:
     """Return what is said of an exercise: the mistakes with their hints, else what failed first."""
     named = "\n".join(dict.fromkeys(d.told for d in result.diagnoses if d.told))
-    return named or next(iter(result.messages), "")
+    return named or result.message
 
 
 def read_keys(database: sqlite3.Connection) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import filelock
 
 from grader.batch import history, shown
-from grader.batch.history import Graded, keep_attempts, mistake_of
+from grader.batch.history import Graded, keep_attempts
 from grader.batch.register import (
     SCHEMA,
     ClassList,
@@ -30,7 +30,6 @@ from grader.batch.unit import GradedSubmission, text_digest
 from grader.errors import InternalError, UsageError
 from grader.files import replace_file
 from grader.grading.engine import ENGINE
-from grader.records.results import Diagnosis, Status, diagnosis_from_json, result_to_json
 from grader.records.text import file_stem
 
 DATABASE = "results.sqlite"
@@ -76,24 +75,6 @@ class _Row:
     remarks: str  # JSON
     result: str  # JSON
     key: str  # a digest of the course and the secret
-
-
-@dataclass(frozen=True)
-class StoredResult:
-    """What a stored result tells of one exercise."""
-
-    diagnoses: tuple[Diagnosis, ...]
-    messages: tuple[str, ...]  # of the checks that are not passed
-
-    @staticmethod
-    def parse(text: str) -> "StoredResult":
-        """Read the text of a row's result."""
-        document = json.loads(text)
-        failed = [c for c in document["checks"] if c["status"] != Status.PASSED]
-        return StoredResult(
-            tuple(diagnosis_from_json(one) for one in document["diagnoses"]),
-            tuple(check["message"] for check in failed if check["message"]),
-        )
 
 
 class Results:
@@ -154,9 +135,10 @@ class Results:
             "score": round(sum(row.score for row in rows.values()), 2),
             "max_score": round(sum(row.max_score for row in rows.values()), 2),
             "notes": list(graded.notes),
-            "results": [json.loads(rows[exercise].result) for exercise in sorted(rows)],
         }
-        return json.dumps(document, ensure_ascii=False) + "\n"
+        told = json.dumps(document, ensure_ascii=False).removesuffix("}")
+        results = ", ".join(rows[exercise].result for exercise in sorted(rows))  # JSON as they are
+        return f'{told}, "results": [{results}]}}\n'
 
     def keep(self, graded: GradedSubmission, key: str) -> None:
         """Write what a submission came to; raises InternalError where that cannot be done.
@@ -296,7 +278,7 @@ def _row(graded: GradedSubmission, exercise: str, key: str) -> _Row:
         result.max_score,
         exercise in graded.absent,
         json.dumps(graded.remarks[exercise]),
-        json.dumps(result_to_json(result), ensure_ascii=False),
+        result.text,
         key,
     )
 
@@ -309,7 +291,7 @@ def _attempts(graded: GradedSubmission) -> list[Graded]:
             text_digest(graded.digests[exercise]),
             result.score,
             result.max_score,
-            [mistake for d in result.diagnoses if (mistake := mistake_of(d))],
+            result.mistakes,
         )
         for exercise, result in graded.results.items()
         if exercise not in graded.absent

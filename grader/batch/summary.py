@@ -20,8 +20,9 @@ from grader.batch.graded import (
 from grader.batch.people import Member
 from grader.batch.register import read_members
 from grader.batch.remarks import Remark, find_remarks, of_the_class
-from grader.batch.results import StoredResult, reading
+from grader.batch.results import reading
 from grader.batch.scored import ExerciseScore, StudentScores
+from grader.batch.written import StoredResult
 from grader.course.models import Course
 
 _BUGS = 12  # of the most frequent
@@ -185,7 +186,7 @@ def _finding(result: StoredResult) -> str:
     for diagnosis in result.diagnoses:
         if diagnosis.bugs:
             return f"{', '.join(diagnosis.bugs)} in {diagnosis.target}"
-    return next(iter(result.messages), "")
+    return result.message
 
 
 def _bugs(

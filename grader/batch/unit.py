@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from grader.batch.entries import Entry
 from grader.batch.read import Handed, read_entry
 from grader.batch.shown import shown_of
+from grader.batch.written import WrittenResult
 from grader.course.models import Course, Exercise
 from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
@@ -43,7 +44,7 @@ class GradedSubmission:
 
     student: str
     notes: tuple[str, ...]
-    results: Mapping[str, ExerciseResult]  # by exercise
+    results: Mapping[str, WrittenResult]  # by exercise
     remarks: Mapping[str, tuple[str, ...]]  # by exercise, what a person should look at
     absent: frozenset[str]  # exercises for which nothing was handed in
     digests: Mapping[str, str]  # by exercise, of all that its result depends on
@@ -96,8 +97,9 @@ def grade_read(engine: Engine, read: ReadSubmission) -> GradedSubmission:
     with closing(SharedChild()) as kept:
         pairs = zip(exercises, runs, strict=True)
         shown = {e.id: shown_of(e, run, kept).pack() for e, run in pairs}
+    written = {e: WrittenResult.of(result) for e, result in results.items()}
     return GradedSubmission(
-        read.student, handed.notes, results, remarks, absent, read.digests, shown, read.time
+        read.student, handed.notes, written, remarks, absent, read.digests, shown, read.time
     )
 
 

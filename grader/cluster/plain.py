@@ -7,13 +7,15 @@ bytes there, so that reading it back runs nothing.
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from grader.batch.read import Handed
 from grader.batch.unit import GradedSubmission, ReadSubmission
+from grader.batch.written import WrittenResult
 from grader.handin.read import Source, Submission
-from grader.records.results import result_from_json, result_to_json
+from grader.records.results import Status
 
 
 def pack_read(read: ReadSubmission) -> bytes:
@@ -49,7 +51,7 @@ def pack_graded(graded: GradedSubmission) -> bytes:
             "student": graded.student,
             "time": graded.time,
             "notes": graded.notes,
-            "results": {e: result_to_json(result) for e, result in graded.results.items()},
+            "results": {e: asdict(result) for e, result in graded.results.items()},
             "remarks": dict(graded.remarks),
             "absent": sorted(graded.absent),
             "digests": dict(graded.digests),
@@ -64,7 +66,7 @@ def unpack_graded(packed: bytes) -> GradedSubmission:
     return GradedSubmission(
         plain["student"],
         tuple(plain["notes"]),
-        {e: result_from_json(result) for e, result in plain["results"].items()},
+        {e: _written(result) for e, result in plain["results"].items()},
         {e: tuple(told) for e, told in plain["remarks"].items()},
         frozenset(plain["absent"]),
         plain["digests"],
@@ -79,6 +81,11 @@ def _packed(plain: dict[str, object]) -> bytes:
 
 def _unpacked(packed: bytes) -> Any:
     return json.loads(zlib.decompress(packed))
+
+
+def _written(plain: Mapping[str, Any]) -> WrittenResult:
+    mistakes = tuple(tuple(mistake) for mistake in plain["mistakes"])
+    return WrittenResult(**{**plain, "status": Status(plain["status"]), "mistakes": mistakes})
 
 
 def _source(plain: dict[str, Any]) -> Source:

@@ -23,6 +23,7 @@ from grader.batch.scores import read_results
 from grader.batch.summary import Summary, summarise
 from grader.batch.times import days_late, in_zone, told_moment
 from grader.batch.unit import GradedSubmission
+from grader.batch.written import WrittenResult
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError
@@ -483,7 +484,7 @@ def test_who_is_not_graded_yet_loses_no_point(term: Path, course: Course, tmp_pa
 
 def test_excuse_gives_no_zero_to_who_handed_in_nothing(term: Path, course: Course) -> None:
     results = Results(term, About(course.title, "hidden", "mark"))
-    second = replace(result_of(1), exercise="exercise2")
+    second = WrittenResult.of(replace(result_of(1), exercise="exercise2"))
     results.keep(
         GradedSubmission(
             "0123", (), {"exercise2": second}, {"exercise2": ()}, frozenset(), {"exercise2": ""}
@@ -518,7 +519,7 @@ def test_points_of_who_has_withdrawn_are_not_those_of_the_class(
 
 def test_exercise_that_the_course_no_longer_has_counts_nowhere(term: Path, course: Course) -> None:
     results = Results(term, About(course.title, "hidden", "mark"))
-    gone = replace(result_of(1), exercise="exercise99")
+    gone = WrittenResult.of(replace(result_of(1), exercise="exercise99"))
     results.keep(
         GradedSubmission(
             "0123", (), {"exercise99": gone}, {"exercise99": ()}, frozenset(), {"exercise99": ""}

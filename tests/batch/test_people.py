@@ -19,6 +19,7 @@ from grader.batch.results import About, Results, reading
 from grader.batch.roster import read_roster
 from grader.batch.summary import summarise
 from grader.batch.unit import GradedSubmission
+from grader.batch.written import WrittenResult
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError
@@ -498,8 +499,8 @@ def _keep_handed_in(
         entry.student,
         (),
         {
-            exercise: replace(result_of(1), exercise=exercise),
-            others: replace(result_of(0), exercise=others),
+            exercise: WrittenResult.of(replace(result_of(1), exercise=exercise)),
+            others: WrittenResult.of(replace(result_of(0), exercise=others)),
         },
         {exercise: (), others: ()},
         frozenset([others]),

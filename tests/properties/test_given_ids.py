@@ -7,6 +7,7 @@ from small import course_text
 
 from grader.batch.entries import Entry
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
+from grader.batch.written import StoredResult
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
@@ -85,7 +86,8 @@ def _graded(engine: Engine, tmp_path: Path, *edits: tuple[str, str]) -> GradedSu
 
 
 def _bugs(graded: GradedSubmission) -> list[tuple[str, ...]]:
-    return [diagnosis.bugs for diagnosis in graded.results["exercise1"].diagnoses if diagnosis.bugs]
+    found = StoredResult.parse(graded.results["exercise1"].text).diagnoses
+    return [diagnosis.bugs for diagnosis in found if diagnosis.bugs]
 
 
 def test_forbidden_name_is_on_the_list_for_a_person(engine: Engine, tmp_path: Path) -> None:
