@@ -23,10 +23,11 @@ from grader.course import bugs, cases, limits, models, questions
 from grader.course.kinds import find_kinds
 from grader.course.models import Property
 from grader.course.record import literals_of
+from grader.properties import base
 
 PAGES = Path(__file__).resolve().parent
 _MADE = re.compile(r"<!-- made: (?P<what>[^>]+?) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
-_COMMON = ("id", "kind")  # keys of every property
+_COMMON = ("id", "kind", "weight")  # keys of every property
 _SAID = {  # what a kind says of itself, in words
     "by_values": "It compares values, so it is judged once the numeric check passes.",
     "of_parts": "",
@@ -50,7 +51,7 @@ def _made(what: str) -> str:
         return _questions()
     if what == "commands":
         return "\n".join(_command(name, one) for name, one in _commands(cli, ("grade",)))
-    places = (models, cases, limits, bugs, questions, mutation, adjustments)
+    places = (base, models, cases, limits, bugs, questions, mutation, adjustments)
     found = next(getattr(place, what) for place in places if hasattr(place, what))
     return _table(found)
 

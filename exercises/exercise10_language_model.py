@@ -4,7 +4,8 @@
 # ## Before you begin
 #
 # - **You learn to** write the loss of a language model, and build the model from your own parts.
-# - **You need** exercises 4, 5, 7 and 8.
+# - **You need** your code of exercises 3, 4 and 8, and what exercises 5 and 7 tell of pre-norm and
+#   of embeddings.
 # - **Time:** 60 to 120 minutes, for three parts and about 40 lines.
 # - **Difficulty:** 3 of 4.
 #
@@ -88,7 +89,8 @@
 # at the first loss before you train anything. Tied weights with torch's own start (variance one)
 # give logits of variance $k$, and a first loss far above: the model is sure of what it cannot
 # know. Many models draw the table with a standard deviation of 0.02 for this reason:
-# `nn.init.normal_(table, std=0.02)`. It is not graded here; training will be glad of it.
+# `nn.init.normal_(table, std=0.02)`. The positions' table is small in them, too: beside vectors of
+# variance one, tokens of 0.02 are not heard. Neither is graded here; training will be glad of both.
 #
 # ## Traps
 #
@@ -175,7 +177,7 @@ class LanguageModel(nn.Module):
     """Predict the next token at every place, with a given decoder.
 
     `decoder` maps (b, t, k) to (b, t, k). Modules: `token_embedding` (vocab_size vectors, of the
-    output too), `position_embedding` (max_len vectors), `decoder`, `norm`.
+    output too), `position_embedding` (max_len vectors), `decoder`, `norm` (a layer norm, eps 1e-5).
     Source: Radford et al. 2019, section 2.3; Press and Wolf 2017.
     """
 
@@ -203,6 +205,8 @@ class LanguageModel(nn.Module):
 #
 # - x ← x + drop(attention(norm1(x), mask)),
 # - x ← x + drop(feed_forward(norm2(x))).
+#
+# All norms are layer norms with torch's eps, 1e-5: torch's own or yours.
 #
 # `depth` blocks one after the other are the decoder. The heads are narrow, the feed-forward network
 # has ReLU and a hidden width of 4·k (the defaults of exercise 4), `dropout` acts in it and on each

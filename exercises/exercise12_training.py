@@ -107,14 +107,16 @@
 # Of a picture the eight rows can be the positions: a linear layer makes a vector of each, and a
 # learned table says which row it is. A width of 48 and two layers are enough.
 #
-# The text model is exercise 10's. Without positions such a model comes to 3.34 bits, without
-# attention to 3.51: the bar is for one that has both. Tables of embeddings that begin with a
-# variance of one keep it from learning: positions drown tokens. Begin with a standard deviation of
-# 0.02 in both.
+# The text model is exercise 10's; a width of 64, four heads and two blocks are enough. Without
+# positions such a model comes to 3.34 bits, without attention to 3.51, without a mask to 3.78: the
+# bar is for one that has all three. Tables of embeddings that begin with a variance of one keep it
+# from learning: positions drown tokens. Begin with a standard deviation of 0.02 in both.
 #
 # ## Traps
 #
 # - **The first step does nothing.** With s / w in place of (s + 1) / w the rate begins at zero.
+# - **One step too many.** The warm-up has the steps 0 to w - 1. With `<=` step w lies above the
+#   peak.
 # - **The cosine begins before its time.** It runs from the end of the warm-up to `total`, so what
 #   counts is (s - w) / (n - w), and neither s / n nor (s - w) / n.
 # - **A whole cosine.** With 2π in place of π the rate goes down and comes up again.
@@ -139,8 +141,8 @@
 # - **It learns nothing.** Look at the loss in `grade train exercise12 --html page.html`: flat from
 #   the first step means that no gradient comes through, or that tables began far too large. A text
 #   model whose loss falls to nearly nothing sees the letters that it is to say: it has no mask.
-# - **The model's mode.** A step leaves the model in training mode, or as it was; evaluation mode
-#   switches dropout off, and the next step would train another model.
+# - **The model's mode.** A step leaves the model as it came, in training mode. Evaluation mode
+#   switches dropout off, and the step would train another model.
 #
 # ## Further reading
 #
@@ -201,7 +203,7 @@ def training_step(
 
     `loss_function(model, batch)` returns the loss, a tensor of shape (). The gradient of all
     parameters together is shortened to `max_norm` where it is longer. What gradients there were
-    before does not count.
+    before does not count. The model is in training mode, and stays in it.
     Source: Pascanu et al. 2013, algorithm 1.
 
     Example: type(training_step(model, optimizer, loss_function, batch)) is float.

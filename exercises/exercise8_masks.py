@@ -91,8 +91,8 @@
 #   gradients into all parameters. Repaired afterwards with `nan_to_num`, it stays in the
 #   gradients where $-\infty$ was added to the scores, because NaN · 0 is NaN. Give the softmax
 #   something finite, and take the weights away afterwards.
-# - **Zero times infinity.** Padding may hold anything. If a number there can overflow, no
-#   multiplication by 0 brings it back.
+# - **Zero times infinity.** It is NaN. So no mask is multiplied with $-\infty$, and no number of
+#   the padding, which may hold anything, with 0.
 # - **The mask of another sample.** `mask.repeat(h, 1, 1)` gives the order s0 s1 s0 s1, and the
 #   heads of sample 0 see by the mask of sample 1. All samples with one mask hide it.
 # - **Keys and queries exchanged.** A padding mask forbids columns. Turned into rows (b, t, 1), it

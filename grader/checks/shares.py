@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from grader.course.models import Course, Exercise, Target
+from grader.properties.base import kinds_of
 from grader.records.calls import PLAIN, Plan
 from grader.records.ids import CheckId, Kind
 from grader.records.key import AnswerKey
@@ -35,13 +36,14 @@ def shares_of(course: Course, exercise: Exercise, target: Target, key: AnswerKey
     the cases without an option, and as much of the rest for each option.
     """
     points = target.points
-    properties = course.properties(exercise, target)
+    properties = kinds_of(course, exercise, target)
+    weights = sum(p.weight for p in properties)
     bugs = key.book.checked(target.name)
     worth = [
         *_by_group(Kind.SHAPE, points.shape, target, key.plan),
         *_by_group(Kind.NUMERIC, points.numeric, target, key.plan),
         *_by_group(Kind.GRADIENT, points.gradient, target, key.plan),
-        *((Kind.PROPERTY, p.name, points.property / len(properties)) for p in properties),
+        *((Kind.PROPERTY, p.name, points.property * p.weight / weights) for p in properties),
         *((Kind.BUG, bug.id, points.bug / len(bugs)) for bug in bugs),
     ]
     return [

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from grader.worker.protocol import Scalar
 
 # the given modules of the worker, and how many sizes each has
-PROBES = {"mixing": 1, "pointwise": 1, "masked": 1, "crossing": 1, "predicting": 2}
+PROBES = {
+    "mixing": 1,
+    "pointwise": 1,
+    "dropping": 1,
+    "masked": 1,
+    "crossing": 1,
+    "predicting": 2,
+}
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,

@@ -8,7 +8,7 @@ from grader.course.record import Record
 
 
 class Points(Record):
-    """Points of a target by kind of check; property and bug points are shared out evenly.
+    """Points of a target by kind of check; property points are shared by weight, others evenly.
 
     Points for shapes, values and gradients are shared among groups of cases: those without an
     option, and those of each option.

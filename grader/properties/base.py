@@ -27,6 +27,10 @@ EARLIER = Field(
 class Kind(Property):
     """A property with its calls and its judgement."""
 
+    weight: float = Field(
+        default=1, gt=0, description="how much of the target's property points it has, beside 1"
+    )
+
     def plan(self, planner: TargetPlanner) -> None:
         """Add its calls; none where the answers of the numeric cases are judged."""
 

@@ -34,12 +34,15 @@ _UNCHANGED = (
 class Incremental(Kind):
     """Inputs given piece by piece along `dim`, with a state that is handed on, give the same.
 
-    Pieces are of one item and of several. A state that was given is of use again.
+    Pieces are of one item and of several. A state that was given is of use again, if not `once`.
     """
 
     kind: Literal["incremental"]
     dim: str = Field(description="along which the inputs are cut")
     state: str = Field(description="the output that the next call gets behind its inputs")
+    once: bool = Field(
+        default=False, description="whether a state is given once alone, and may be used up"
+    )
 
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """The state has to be an output; an input and another output have to have the dim."""
@@ -58,7 +61,7 @@ class Incremental(Kind):
         half = size // 2
         cuts = {"single": (1,) * size, "uneven": tuple(n for n in (half, 1, size - half - 1) if n)}
         for name, lengths in cuts.items():
-            for twice in (False, True):
+            for twice in (False,) if self.once else (False, True):
                 pieces = Pieces(
                     lengths,
                     _inputs(target, self.dim),

@@ -169,10 +169,12 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         inputs = [_on_device(value) for value in bench.targets.inputs(call.inputs)]
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
-            returned = ready.function(*inputs)
+            given = {call.device: device.DEVICE} if call.device else {}
+            returned = ready.function(*inputs, **given)
     for name, output in zip(call.outputs, _outputs(call, returned), strict=True):
         if isinstance(output, Tensor) and output.device != device.DEVICE:
-            raise device.DeviceMix("the output is on another device than the input")
+            asked = f"`{call.device}` names" if call.device else "the input"
+            raise device.DeviceMix(f"the output is on another device than {asked}")
         claim.add_output(call, name, device.values(output))
 
 

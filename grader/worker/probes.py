@@ -45,6 +45,24 @@ class GivenSublayer(_Given):
         return self._joined(x, other)
 
 
+class DroppingSublayer(GivenSublayer):
+    """Sees one position at a time, and drops every other number in training mode.
+
+    What it drops is no matter of chance, so that steps of training can be compared.
+    """
+
+    def __init__(self, own: Tensor, mixed: Tensor) -> None:
+        super().__init__(own, mixed, mixing=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return a tensor of x's shape (b, t, k)."""
+        output = super().forward(x)
+        if not self.training:
+            return output
+        kept = torch.arange(x.size(-1), device=x.device) % 2 == 0
+        return output * kept * 2
+
+
 class MaskedSublayer(_Given):
     """Blends in the mean over what a mask (t, t) or (b, t, t) shows each position."""
 
@@ -103,6 +121,8 @@ def _build(probe: Probe, own: Tensor, mixed: Tensor) -> nn.Module:
     match probe.probe:
         case "masked":
             return MaskedSublayer(own, mixed)
+        case "dropping":
+            return DroppingSublayer(own, mixed)
         case "crossing":
             return CrossingSublayer(own, mixed)
         case "predicting":

@@ -193,6 +193,7 @@ class WorkerCall:
     opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
     pieces: Pieces | None = None
     generator: str = ""  # the argument by which a source of random numbers is given
+    device: str = ""  # the argument by which a device is given, of a call on a pretended one
 
     @property
     def sent(self) -> dict[str, object]:

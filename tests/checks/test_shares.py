@@ -39,3 +39,10 @@ def test_shares_come_to_the_points_that_are_declared(folder: CourseFolder, keys:
                 due = getattr(target.points, kind.value)
                 came = sum(share.points for share in shares if share.kind is kind)
                 assert came == pytest.approx(due, abs=1e-4), (target.name, kind)
+
+
+def test_property_has_points_by_its_weight(folder: CourseFolder, keys: Keys) -> None:
+    found = worth(folder, keys, "exercise11", "CachedSelfAttention")
+    once, causal = found["property/incremental"], found["property/causal"]
+    assert once == pytest.approx(18 * causal, rel=1e-4)
+    assert found["property/trained"] == causal

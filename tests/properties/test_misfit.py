@@ -51,13 +51,14 @@ def test_property_that_means_nothing_for_its_target_is_an_error(given: str, said
         ("kind: trained", "gradient: 0", "the target has no points for gradients"),
         ("kind: dtype", "gradient: 1", "no output is of floats"),
         ("kind: device", "gradient: 1", "no input is a tensor"),
+        ("kind: device, argument: device", "gradient: 1", "`argument` is for functions"),
         ("kind: inputs-unchanged", "gradient: 1", "no input is a tensor"),
         (
             "kind: agrees, strided: true, case: {name: views}", "gradient: 1",
             "no input is a tensor",
         ),
     ],
-    ids=["trained", "dtype", "device", "inputs unchanged", "strided"],
+    ids=["trained", "dtype", "device", "device told", "inputs unchanged", "strided"],
 )  # fmt: skip
 def test_property_of_a_module_that_means_nothing_is_an_error(
     given: str, points: str, said: str

@@ -137,6 +137,14 @@ def test_what_is_lost_between_pieces_is_told(tmp_path: Path, body: str, said: st
     assert said in check.message
 
 
+@pytest.mark.parametrize("body", [RIGHT_RUN, IN_PLACE], ids=["new", "used up"])
+def test_state_that_is_given_once_may_be_used_up(tmp_path: Path, body: str) -> None:
+    target = RUNNING.replace("state: last}", "state: last, once: true}")
+    course = course_of(tmp_path, target, RUN.format(body=RIGHT_RUN))
+    check = judged(course, RUN.format(body=body))["running/property/incremental"]
+    assert check.status is Status.PASSED
+
+
 def test_stub_is_not_incremental(tmp_path: Path) -> None:
     assert incremental(tmp_path, "raise NotImplementedError").status is not Status.PASSED
 

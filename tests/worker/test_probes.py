@@ -42,6 +42,15 @@ def test_crossing_sees_what_the_mask_shows() -> None:
     assert given(x=X, memory=MEMORY, memory_mask=mask).equal(given(X, MEMORY, mask))
 
 
+def test_dropping_shows_its_mode() -> None:
+    given = probe("dropping")
+    due = given(X)
+    due[..., 1::2] = 0
+    due[..., ::2] *= 2
+    assert given.train()(X).equal(due)
+    assert probe("dropping", training=True).training
+
+
 @pytest.mark.parametrize("name", ["masked", "crossing"])
 def test_probe_refuses_masks_of_numbers(name: str) -> None:
     arguments = (X, MEMORY) if name == "crossing" else (X,)
