@@ -2,6 +2,7 @@
 
 import click
 
+from grader.records.text import listed
 from grader.report.layout import wrapped
 from grader.report.words import number, part_lines
 from grader.student.pack import Receipt
@@ -17,6 +18,12 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
         mark = "✓" if line.status == "passed" else "✗"
         score = f"{number(line.score)} / {number(line.max_score)}"
         lines.append(f"  {mark}  {line.file}  {score}")
+        if line.waits:
+            said = (
+                f"not trained as it is here: {listed(line.waits)}; "
+                f"`grade train {line.exercise}` does it, then pack again"
+            )
+            lines += wrapped(said, width, first="     ", hang=5)
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
     lines += ["", *(f"  {line}" for line in part_lines(receipt.parts)), f"  {total}"]
     lines += wrapped(receipt.content, width, first="  ", hang=2)

@@ -2,7 +2,8 @@
 
 It stands in `.grade/found/` of a student's course, one file an exercise, and is no more than a
 cache. It is taken only for the same text, course, grader and libraries, and only where this user
-wrote it on this machine: it is sealed with a secret outside the course. All else is graded again.
+wrote it on this machine: it is sealed with a secret outside the course. All else is graded again;
+what a training came to is taken as long as all that the training reads is the same.
 Nothing of it is handed in, and nothing that grades a class can import this module.
 """
 
@@ -32,8 +33,10 @@ from grader.grading.engine import ENGINE, Engine
 from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt, learnt_of
 from grader.grading.trace import Trace, traces_of
+from grader.grading.training_text import read_by_trainings
 from grader.handin.read import Submission
-from grader.records.results import ExerciseResult, Status
+from grader.records.ids import CheckId
+from grader.records.results import CheckResult, ExerciseResult, Status
 
 _FOLDER = ".grade/found"
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -45,6 +48,7 @@ class _Kept(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     stamp: str  # of all that the rest depends on
+    trained: dict[str, str]  # by target: a stamp of all that its training depends on
     whole: bool  # the smallest inputs that show a failure were looked for
     result: ExerciseResult
     traces: dict[str, Trace | None]  # by target
@@ -115,8 +119,9 @@ class Findings:
         self, exercise: Exercise, submission: Submission, result: ExerciseResult
     ) -> ExerciseResult:
         """Take what a training of the same text came to, where it was not trained anew."""
-        before = recall(self.folder, exercise, submission) if exercise.trains else None
-        trained = {c.id: c for c in before.result.checks} if before and self.own else {}
+        if not (self.own and any(check.waits for check in result.checks)):
+            return result
+        trained = _recall_trainings(self.folder, exercise, submission)
         checks = [trained.get(c.id, c) if c.waits else c for c in result.checks]
         if checks == list(result.checks):
             return result
@@ -135,8 +140,13 @@ def keep(folder: CourseFolder, submission: Submission, finding: Finding) -> None
     result = finding.result
     if not folder.shipped or any(check.status in _PASSING for check in result.checks):
         return
-    stamp = _stamp(folder, finding.exercise, submission)
-    kept = _Kept(stamp=stamp, whole=finding.whole, result=result, traces={**finding.traces})
+    kept = _Kept(
+        stamp=_stamp(folder, finding.exercise, submission),
+        trained=_training_stamps(folder, finding.exercise, submission),
+        whole=finding.whole,
+        result=result,
+        traces={**finding.traces},
+    )
     text = json.dumps(kept.model_dump(), default=_plain).encode()
     try:
         data = b"%s\n%s" % (_seal(text), text)
@@ -147,6 +157,27 @@ def keep(folder: CourseFolder, submission: Submission, finding: Finding) -> None
 
 def recall(folder: CourseFolder, exercise: Exercise, submission: Submission) -> Finding | None:
     """Return what was found in the same text; None where it has to be graded."""
+    kept = _read(folder, exercise)
+    if kept is None or kept.stamp != _stamp(folder, exercise, submission):
+        return None
+    return Finding(exercise, kept.result, None, kept.whole, kept.traces)
+
+
+def _recall_trainings(
+    folder: CourseFolder, exercise: Exercise, submission: Submission
+) -> dict[CheckId, CheckResult]:
+    """Return what trainings came to that read what they would read now."""
+    kept = _read(folder, exercise)
+    if kept is None:
+        return {}
+    now = _training_stamps(folder, exercise, submission)
+    same = {target for target, stamp in now.items() if kept.trained.get(target) == stamp}
+    # a line that a message names may be another one by now
+    return {c.id: c for c in kept.result.checks if c.target in same and c.place is None}
+
+
+def _read(folder: CourseFolder, exercise: Exercise) -> _Kept | None:
+    """Return what was kept of an exercise, whatever it was found in; None where nothing is good."""
     if not folder.shipped:
         return None
     try:
@@ -154,20 +185,30 @@ def recall(folder: CourseFolder, exercise: Exercise, submission: Submission) -> 
         seal, _, text = data.partition(b"\n")
         if not hmac.compare_digest(seal, _seal(text)):
             return None
-        kept = _Kept.model_validate(json.loads(text, object_hook=_rebuilt))
+        return _Kept.model_validate(json.loads(text, object_hook=_rebuilt))
     except (OSError, ValueError, ValidationError):
         return None
-    if kept.stamp != _stamp(folder, exercise, submission):
-        return None
-    return Finding(exercise, kept.result, None, kept.whole, kept.traces)
 
 
 def _stamp(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
     """Return a digest of all that a result depends on."""
     read = [exercise, *(folder.course.earlier(exercise) if exercise.builds_on_earlier else ())]
+    return _digest(folder, exercise, [submission.source(one) for one in read])
+
+
+def _training_stamps(
+    folder: CourseFolder, exercise: Exercise, submission: Submission
+) -> dict[str, str]:
+    """Return by target a digest of all that its training depends on."""
+    read = read_by_trainings(folder, exercise, submission)
+    return {target: _digest(folder, exercise, text) for target, text in read.items()}
+
+
+def _digest(folder: CourseFolder, exercise: Exercise, read: object) -> str:
+    """Return a digest of what is read of a submission, and of what grades it."""
     depends = (
         exercise.id,
-        [submission.source(one) for one in read],
+        read,
         [(folder.root / name).read_bytes() for name in (COURSE_FILE, MANIFEST_FILE)],
         [ENGINE, _code_digest(), platform.python_version()],
         [version(name) for name in (*libraries_of(folder.course), "numpy")],

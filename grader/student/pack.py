@@ -34,6 +34,7 @@ class Line:
     score: float  # on the public cases
     max_score: float
     status: str
+    waits: tuple[str, ...] = ()  # targets that are not trained as they are here
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ def _line(exercise: Exercise, files: Mapping[str, bytes], result: ExerciseResult
     name = next((name for name in files if _is_of(name, exercise)), "")
     digest = hashlib.sha256(files[name]).hexdigest() if name else ""
     status = result.status if name else Status.SKIPPED
-    return Line(
-        exercise.id, exercise.title, name, digest, result.score, result.max_score, status.value
-    )
+    waits = tuple(dict.fromkeys(check.target for check in result.checks if check.waits))
+    score, possible = result.score, result.max_score
+    return Line(exercise.id, exercise.title, name, digest, score, possible, status.value, waits)
 
 
 def collect_files(place: Path, exercises: Sequence[Exercise], limit: int) -> dict[str, bytes]:
