@@ -99,6 +99,8 @@
 #   as well.
 # - **More than two axes turned.** A batch has three axes, and only the last two change places. If
 #   you see a warning about `.T` or an error about mismatched sizes, all three were reversed.
+# - **A result thrown away.** `x.transpose(1, 2)` makes a new tensor and leaves x as it is. A line
+#   that calls it and keeps nothing has done nothing.
 # - **Nothing learns.** Values right and gradients zero or missing: the path from input to output
 #   was cut by `detach`, `.data` or `no_grad`.
 # - **The caller's tensor changed.** Methods that end in an underscore, and `+=` and its kin, write

@@ -7,7 +7,9 @@ from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
+from grader.compare.thrown import thrown_away
 from grader.course.models import Target
+from grader.course.traps import Trap
 from grader.handin.read import method_names
 from grader.records.answers import StudentError
 from grader.records.calls import DrawnCase
@@ -54,7 +56,8 @@ def advise_on_error(
     for pattern, rule in (*terms_of(evidence.framework).rules, *_RULES):
         found = pattern.search(message)
         if found and (reason := rule(found, scene)) is not None:
-            return reason
+            lost = thrown_away(evidence) if error.type == "RuntimeError" else ""
+            return Reason(lost, Trap.THROWN_AWAY) if lost else reason
     if not error.frames:
         return Reason(_ALWAYS.get(error.type, _NO_LINE))
     other = READ_LINE if error.type in ("RuntimeError", "IndexError") else _READ_MESSAGE

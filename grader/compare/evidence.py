@@ -148,7 +148,12 @@ COMPARE_SHAPES = (
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
 FOLLOW_HINT = "follow the hint of this part"
-NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, FOLLOW_HINT)  # steps that give way to a better one
+COUNT_VALUES = (
+    "count the values on the right of the =: a tensor has as many as its first axis is long"
+)
+SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
+# steps that give way to a better one
+NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, FOLLOW_HINT)
 
 
 def _volume(case: DrawnCase) -> int:

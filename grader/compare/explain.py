@@ -11,7 +11,7 @@ from grader.compare.advice import (
     lesson_of,
     renamed_forward,
 )
-from grader.compare.evidence import Evidence, Fault, Judgement
+from grader.compare.evidence import SEEK_LAYER, Evidence, Fault, Judgement
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
@@ -249,7 +249,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {present or 'no parameters'}",
-        "look for a layer that is missing or has another size: the stub's docstring lists them",
+        SEEK_LAYER,
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

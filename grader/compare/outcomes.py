@@ -11,6 +11,7 @@ from grader.compare.evidence import (
     Judgement,
 )
 from grader.compare.explain import describe_student_error, explain_status
+from grader.compare.thrown import thrown_away
 from grader.compare.vocabulary import Vocabulary
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
@@ -89,7 +90,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
                 Status.FAILED,
                 f"{label} {_SAID[wrong_here.fault]}",
                 wrong_here.message,
-                _next_step(wrong_here, group, evidence.words),
+                _next_step(wrong_here, group, evidence),
                 wrong_here.expected,
                 wrong_here.actual,
                 case,
@@ -154,19 +155,19 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
     return own.status is AnswerStatus.OK and not fits
 
 
-def _next_step(difference: Difference, group: Group, words: Vocabulary) -> str:
-    fault = difference.fault
+def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
+    fault, words = difference.fault, evidence.words
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
         return "return true and false: a comparison gives them, and so does .bool()"
     if fault is Fault.SHAPE:
-        return COMPARE_SHAPES
+        return thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
         return words.any_dtype
     if fault is Fault.FINITE:
         return "look for a division by zero or an overflow in exp"
     if group is Group.GRADIENT:
         return words.uncut
-    return BY_HAND
+    return thrown_away(evidence) or BY_HAND
 
 
 def _label(evidence: Evidence, name: str) -> str:

@@ -4,6 +4,7 @@ import ast
 import re
 from math import prod
 
+from grader.compare.evidence import COUNT_VALUES
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import Layer, shown
 from grader.course.traps import Trap
@@ -170,9 +171,7 @@ def unpacked(found: Found, scene: Scene) -> Reason:
     if re.search(r"\.shape\b|\.size\(\)", scene.code):
         came = f"has {found[2]}" if found.lastindex == 2 else "has more"
         return Reason(f"{due} names stand on the left of the =, and the shape {came} sizes")
-    return Reason(
-        "count the values on the right of the =: a tensor has as many as its first axis is long"
-    )
+    return Reason(COUNT_VALUES)
 
 
 def subscripts(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules

@@ -13,4 +13,5 @@ class Trap(StrEnum):
     WEIGHT_TURNED = "weight-turned"  # a raw weight the wrong way round
     AXIS_DROPPED = "axis-dropped"  # a sum without keepdim
     SLICE_FILLED = "slice-filled"  # more or fewer columns than a slice has
+    THROWN_AWAY = "thrown-away"  # a line that makes a new tensor and keeps nothing of it
     INDEX_BEYOND = "index-beyond"  # a table has fewer rows than the index asks for

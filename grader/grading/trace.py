@@ -7,16 +7,17 @@ from itertools import combinations
 
 import numpy as np
 
-from grader.compare.evidence import NOT_THERE, Fault, Judgement
+from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
 from grader.execute.session import SharedChild
 from grader.grading.exercise import Run
+from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of
+from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of, place_of
 
 # faults for which a run has no values to lay beside the expected ones
 _STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
@@ -30,6 +31,8 @@ class Made:
     """A tensor that the submission's run made."""
 
     operation: str  # its name in the framework
+    written: str  # as the submission has it, "" where that is not known
+    place: tuple[int, ...]  # where in the submission's text, () for nowhere
     call: str  # within which call of the submission's, "" where in none
     given: bool  # came in, and no operation made it
     values: Array
@@ -122,7 +125,7 @@ def _trace(
         case=evidence.case(call),
         steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
-        made=_made(steps, recorded, evidence.words.operations),
+        made=_made(steps, recorded, evidence),
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) if stopped else "",
         expected=_outputs(key.answers[call.id]),
@@ -156,7 +159,8 @@ def _steps(
     )
 
 
-def _made(steps: Sequence[Step], recorded: Answer, names: Mapping[str, str]) -> tuple[Made, ...]:
+def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[Made, ...]:
+    names = evidence.words.operations
     right = [step for step in steps if step.state is State.RIGHT]
     made: list[Made] = []
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
@@ -165,8 +169,9 @@ def _made(steps: Sequence[Step], recorded: Answer, names: Mapping[str, str]) -> 
         if operation == "t" or any(np.array_equal(values, before.values) for before in last):
             continue
         held = tuple(step.name for step in right if same_values(step.values, values))
-        known = names.get(operation, operation)
-        made.append(Made(known, call_of(name), operation == GIVEN, values, held))
+        known, place = names.get(operation, operation), place_of(name)
+        written = written_at(evidence.source, place)
+        made.append(Made(known, written, place, call_of(name), operation == GIVEN, values, held))
     return tuple(made)
 
 

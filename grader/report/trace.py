@@ -74,7 +74,7 @@ def _coloured(line: str) -> str:
 
 
 def _made_lines(trace: Trace, width: int) -> list[str]:
-    calls = [(call, list(made)) for call, made in groupby(trace.made, lambda m: m.call or id(m))]
+    calls = [(call, list(made)) for call, made in groupby(trace.made, _of_one)]
     shown = calls[:_LINES]
     rows = [_row(trace, str(call) if made[0].call else "", made) for call, made in shown]
     alone = columns([row[:2] for row in rows], "<<", indent=4)
@@ -86,10 +86,16 @@ def _made_lines(trace: Trace, width: int) -> list[str]:
     return [*lines, f"    and {more} more"] if more > 0 else lines
 
 
+def _of_one(made: Made) -> object:
+    """What tells the tensors of one line: a call, or where in the text they were made."""
+    return made.call or made.place or id(made)
+
+
 def _row(trace: Trace, call: str, made: Sequence[Made]) -> tuple[str, str, str]:
     """What one line tells: an operation, or a call and all that was made in it."""
-    name = clean(f"{call.partition(' ')[2]}()", 40) if call else _plain(made[-1].operation)
     last = made[-1]
+    name = clean(f"{call.partition(' ')[2]}()", 40) if call else last.written
+    name = name or _plain(last.operation)
     before = dict.fromkeys(step for one in made[:-1] for step in one.steps)
     inside = [step for step in before if step not in last.steps]
     told = [", ".join(last.steps), f"inside: {', '.join(inside)}" if inside else ""]

@@ -300,8 +300,8 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         recorder.watching(),
     ):
         ready.function(*inputs)
-    for number, (operation, call_name, value) in enumerate(recorder.made):
-        claim.add(seen_name(number, operation, call_name), value)
+    for number, made in enumerate(recorder.made):
+        claim.add(seen_name(number, made.operation, made.place, made.call), made.value)
     for number, (variable, value) in enumerate(recorder.held):
         claim.add(held_name(number, variable), value)
 

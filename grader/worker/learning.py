@@ -68,7 +68,7 @@ def mixing_weights(module: nn.Module, inputs: Tensor) -> Tensor | None:
     with torch.no_grad(), Recorder([]) as recorder:
         module(one)
     found: list[Tensor] = []
-    for made in (made for _, _, made in recorder.made if _mixes(made)):
+    for made in (made.value for made in recorder.made if _mixes(made.value)):
         for weights in made.flatten(0, -3):
             if all(weights.shape == other.shape and (weights != other).any() for other in found):
                 found.append(weights)

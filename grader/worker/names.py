@@ -1,7 +1,7 @@
 """The names of the tensors in an answer: the one place that makes them and takes them apart."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -35,6 +35,7 @@ class Group(StrEnum):
 
 
 GIVEN = "input"  # in place of an operation: what came in
+_PLACE = re.compile(r"(\d{1,6},){4}\d{1,6}", re.ASCII)
 _COMPARED = {
     Group.OUTPUT: (Group.OUTPUT,),
     Group.GRADIENT: (Group.INPUT_GRADIENT, Group.GRADIENT),
@@ -46,12 +47,14 @@ def tensor_name(group: Group, name: str | int = "") -> str:
     return group.value if name == "" else f"{group}/{name}"
 
 
-def seen_name(number: int, operation: str, call: str) -> str:
+def seen_name(number: int, operation: str, place: Sequence[int], call: str) -> str:
     """Return the name of a tensor that an operation made in a recorded run.
 
-    `call` tells within which call of the submission's, "" where a line of its own did it.
+    `place` is where in the submission's text, as `place_of` tells it; `call` within which call of
+    the submission's, "" where a line of its own did it.
     """
-    return tensor_name(Group.SEEN, f"{number:03}/{operation}/{call}")
+    where = ",".join(map(str, place))
+    return tensor_name(Group.SEEN, f"{number:03}/{operation}/{where}/{call}")
 
 
 def held_name(number: int, variable: str) -> str:
@@ -79,12 +82,28 @@ def name_of(tensor: str) -> str:
 
 def operation_of(seen: str) -> str:
     """Return which operation made a tensor of a recorded run, from its name in the group."""
-    return seen.partition("/")[2].partition("/")[0]
+    return _part(seen, 1)
+
+
+def place_of(seen: str) -> tuple[int, ...]:
+    """Return where in the submission's text a tensor of a recorded run was made, () for nowhere.
+
+    It is the number of the file or cell, by the order of their labels; the first and last line;
+    and the first and last byte in them.
+    """
+    where = _part(seen, 2)
+    return tuple(map(int, where.split(","))) if _PLACE.fullmatch(where) else ()
 
 
 def call_of(seen: str) -> str:
     """Return within which call a tensor of a recorded run was made, "" where in none."""
-    return seen.partition("/")[2].partition("/")[2]
+    return _part(seen, 3)
+
+
+def _part(seen: str, number: int) -> str:
+    """A part of the name of a recorded tensor, "" where a child that was tampered with left it."""
+    parts = seen.split("/", 3)
+    return parts[number] if number < len(parts) else ""
 
 
 def variable_of(held: str) -> str:

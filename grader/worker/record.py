@@ -6,8 +6,9 @@ And which variables hold them.
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +22,17 @@ _MOST = 256  # tensors that are kept
 _HELD = 100  # tensors of variables that are kept
 _LARGEST = 1 << 14  # numbers of a tensor that is kept
 _NAME = 40  # letters of a name that is kept
+_POSITION = 4  # numbers by which Python tells where an expression stands
 _LIBRARIES = (*FrameworkName, "numpy", "grader")  # what they do inside is not the code's own
+
+
+class Made(NamedTuple):
+    """A tensor that an operation returned."""
+
+    operation: str
+    place: Sequence[int]  # where in the code's own text, () for nowhere
+    call: str  # of a layer, or of a function from elsewhere, in which it was made; "" for none
+    value: Tensor
 
 
 class Recorder(TorchDispatchMode):
@@ -33,8 +44,8 @@ class Recorder(TorchDispatchMode):
     def __init__(self, inputs: Sequence[Tensor], labels: Collection[str] = ()) -> None:
         """`inputs` count as seen: a step may be one of them. `labels` name the code's own files."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.made = [(GIVEN, "", value.clone()) for value in inputs]
-        self._labels = labels
+        self.made = [Made(GIVEN, (), "", value.clone()) for value in inputs]
+        self._labels = sorted(labels)
         self._call: FrameType | None = None  # the latest, alive, so that it is told from others
         self._calls = 0
         self.held: list[tuple[str, Tensor]] = []  # by variable, in order
@@ -53,7 +64,8 @@ class Recorder(TorchDispatchMode):
         for value in tree_leaves(out)[:: -1 if isinstance(out, tuple) else 1]:
             if not self._paused and _is_kept(value) and len(self.made) < _MOST:
                 operation = str(func.overloadpacket.__name__)[:_NAME]
-                self.made.append((operation, self._current_call(), torch.clone(value)))
+                place, call = self._current_place()
+                self.made.append(Made(operation, place, call, torch.clone(value)))
         return out
 
     @contextmanager
@@ -74,22 +86,25 @@ class Recorder(TorchDispatchMode):
         finally:
             sys.settrace(before)
 
-    def _current_call(self) -> str:
-        """The call in a line of the code's own that runs now, by a number and a name.
+    def _current_place(self) -> tuple[Sequence[int], str]:
+        """What runs now of the code's own: where it stands, and the call, by a number and a name.
 
-        "" where the line itself does the operation, or a function of the framework's.
+        The call is "" where the line itself does the operation, or a function of the framework's.
         """
         frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - it is what tells the caller
         called = []
         while frame is not None and frame.f_code.co_filename not in self._labels:
             called.append(frame)
             frame = frame.f_back
-        if frame is None or not called or not (name := _call_name(frame, called[::-1])):
-            return ""
+        if frame is None:
+            return (), ""
+        place = _place(frame, self._labels)
+        if not called or not (name := _call_name(frame, called[::-1])):
+            return place, ""
         if called[-1] is not self._call:
             self._call = called[-1]
             self._calls += 1
-        return f"{self._calls} {name}"[:_NAME]
+        return place, f"{self._calls} {name}"[:_NAME]
 
     def _note(self, frame: FrameType) -> None:
         self._paused = True
@@ -101,6 +116,14 @@ class Recorder(TorchDispatchMode):
                 self._noted[what] = value
                 self.held.append((name[:_NAME], torch.clone(value)))
         self._paused = False
+
+
+def _place(frame: FrameType, labels: Sequence[str]) -> Sequence[int]:
+    """Where the expression stands that a frame evaluates, as `names.place_of` reads it."""
+    code = frame.f_code
+    position = next(islice(code.co_positions(), frame.f_lasti // 2, None), ())
+    known = [one for one in position if one is not None]
+    return (labels.index(code.co_filename), *known) if len(known) == _POSITION else ()
 
 
 def _call_name(caller: FrameType, called: Sequence[FrameType]) -> str:

@@ -29,12 +29,17 @@ def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
     return next_hint(chosen, engine.keys.keys[exercise], result, read_lesson(stub))
 
 
-def _advice_of(engine: Engine, exercise: str, text: str) -> Advice:
+def _result_of(engine: Engine, exercise: str, text: str) -> ExerciseResult:
     chosen = engine.folder.course.exercise(exercise)
     others = {e.id: Source(e.file, problem="not here") for e in engine.folder.course.exercises}
     source = Source(chosen.file, units=((chosen.file, text),))
-    result = engine.run(chosen, Submission({**others, exercise: source}), quick=True).result
-    advice = next_hint(chosen, engine.keys.keys[exercise], result, read_lesson(solution(exercise)))
+    return engine.run(chosen, Submission({**others, exercise: source}), quick=True).result
+
+
+def _advice_of(engine: Engine, exercise: str, text: str) -> Advice:
+    result, lesson = _result_of(engine, exercise, text), read_lesson(solution(exercise))
+    chosen = engine.folder.course.exercise(exercise)
+    advice = next_hint(chosen, engine.keys.keys[exercise], result, lesson)
     assert advice is not None
     return advice
 
@@ -173,6 +178,68 @@ def test_lesson_passage_is_the_one_that_the_bug_names(
     advice = _advice(shipped_engine, sample, exercise)
     assert advice is not None
     assert [one.text.startswith(passage) for one in advice.lesson] == [True]
+
+
+def test_tensor_that_nothing_keeps_is_told_with_its_line(shipped_engine: Engine) -> None:
+    text = solution("exercise1").replace(
+        "scores = x @ x.transpose(1, 2)", "x.transpose(1, 2)\n    scores = x @ x"
+    )
+    line = 1 + text[: text.index("    x.transpose(1, 2)\n")].count("\n")
+    advice = _advice_of(shipped_engine, "exercise1", text)
+    assert advice.hints[0] == (
+        "`x.transpose(1, 2)` makes a new tensor, and nothing keeps it "
+        f"(exercise1_attention.py, line {line})."
+    )
+    assert [one.title for one in advice.lesson] == ["A result thrown away"]
+
+
+def test_half_a_scale_beside_the_whole_one_leads_to_its_trap(shipped_engine: Engine) -> None:
+    text = solution("exercise3").replace(
+        "= fold_heads(queries, self.num_heads)",
+        "= fold_heads(queries, self.num_heads) / (queries.size(2) // self.num_heads) ** 0.25",
+    )
+    advice = _advice_of(shipped_engine, "exercise3", text)
+    assert advice.topic == "fourth-root-added"
+    assert [one.title for one in advice.lesson] == ["Half a scale"]
+
+
+def test_part_of_another_shape_is_the_place_to_start(shipped_engine: Engine) -> None:
+    text = solution("exercise2").replace(
+        "return queries, keys, values", "return torch.stack([queries, keys, values, keys])"
+    )
+    text = text.replace("from torch import", "import torch\nfrom torch import")
+    result = _result_of(shipped_engine, "exercise2", text)
+    (failed,) = [c for c in result.checks if str(c.id) == "exercise2/AttentionHead/shape"]
+    assert failed.message.startswith("`AttentionHead` raised ValueError: too many values to unpack")
+    assert failed.next_step == (
+        "`AttentionHead` uses `QKVProjection`, which is not right yet: start there"
+    )
+
+
+def test_layer_of_another_size_in_a_part_is_the_place_to_start(shipped_engine: Engine) -> None:
+    text = solution("exercise2").replace(
+        "self.to_keys = nn.Linear(embed_dim, head_dim,", "self.to_keys = nn.Linear(embed_dim, 9,"
+    )
+    result = _result_of(shipped_engine, "exercise2", text)
+    steps = {c.target: c.next_step for c in result.checks if c.kind is Kind.SHAPE and not c.id.name}
+    assert steps["QKVProjection"].startswith("look for a layer that is missing")
+    assert steps["AttentionHead"] == (
+        "`AttentionHead` uses `QKVProjection`, which is not right yet: start there"
+    )
+
+
+def test_explain_calls_operations_as_the_code_does(shipped_engine: Engine) -> None:
+    text = """import torch
+
+def self_attention(x):
+    rows = x.reshape(x.shape)
+    return torch.einsum("bij,bjk->bik", (rows @ rows.mT).softmax(-1), x) * 1
+"""
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise1", "self_attention")
+    run = click.unstyle(render_trace(trace, "exercise1")).partition("tensor by tensor")[2]
+    names = [line.split()[0] for line in run.splitlines() if "(" in line]
+    assert names == ["input", "mT", "@", "softmax", "einsum", "*"]
 
 
 def test_mistakes_that_cannot_be_told_apart_have_the_passages_of_all(

@@ -14,6 +14,7 @@ from grader.worker.names import (
     name_of,
     of_group,
     operation_of,
+    place_of,
     seen_name,
     tensor_name,
 )
@@ -86,9 +87,11 @@ def test_name_of_a_tensor_tells_its_group_and_its_name() -> None:
     name = tensor_name(Group.GRADIENT, "layers.0.weight")
     assert (group_of(name), name_of(name)) == (Group.GRADIENT, "layers.0.weight")
     assert group_of(tensor_name(Group.AFTER)) is Group.AFTER
-    seen = name_of(seen_name(3, "softmax", "2 attend"))
+    seen = name_of(seen_name(3, "softmax", (0, 7, 7, 4, 30), "2 attend"))
     assert (operation_of(seen), call_of(seen)) == ("softmax", "2 attend")
-    assert call_of(name_of(seen_name(3, "softmax", ""))) == ""
+    assert place_of(seen) == (0, 7, 7, 4, 30)
+    nowhere = name_of(seen_name(3, "softmax", (), ""))
+    assert (place_of(nowhere), call_of(nowhere)) == ((), "")
 
 
 def test_gradients_of_inputs_are_compared_with_those_of_parameters_and_are_none() -> None:
@@ -100,3 +103,9 @@ def test_gradients_of_inputs_are_compared_with_those_of_parameters_and_are_none(
     }
     assert list(compared(tensors, Group.GRADIENT).values()) == ["input", "parameter"]
     assert of_group(tensors, Group.GRADIENT) == {"0": "parameter"}
+
+
+@pytest.mark.parametrize("name", ["", "001", "001/softmax", "001/softmax/a,b", "1/s/1,2,3,4,5,6/x"])
+def test_name_that_a_child_made_up_tells_no_place(name: str) -> None:
+    assert place_of(name) == ()
+    assert isinstance(call_of(name), str)
