@@ -295,18 +295,20 @@ def same_values(expected: Array, values: Array) -> bool:
     return expected.shape == values.shape and occurs(expected.ravel(), [values.ravel()])
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is
 def occurs(step: Array, seen: Sequence[Array], *, turned: bool = False) -> bool:
     """Whether one of the tensors holds a step's values, in whatever order of axes.
 
     Axes of one size keep their order, unless `turned`: weights whose rows are columns are others.
     """
-    wanted = step.ravel()
+    alike = [array for array in seen if array.size == step.size]  # few are, and the rest is slow
+    return bool(alike) and _occurs(step.ravel(), alike, turned=turned)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is
+def _occurs(wanted: Array, seen: Sequence[Array], *, turned: bool) -> bool:
     scale = np.abs(wanted).max(initial=0.0) + 1e-12
     total, power = wanted.sum(), np.square(wanted).sum()
     for array in seen:
-        if array.size != wanted.size:
-            continue
         room = (_RTOL if array.dtype == np.float64 else _RTOL32) * scale
         flat = array.astype(np.float64)
         if abs(flat.sum() - total) > room * wanted.size:

@@ -9,7 +9,8 @@ import time
 from grader.execute.child import Child, End
 from grader.worker.wire import PREFIX, Frame, Violation, parse_header
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # bytes read at once
+_WRITTEN = 1 << 20  # bytes written at once, where so many go into the pipe
 _HEADER_CAP = 1 << 18
 _OUTPUT_FACTOR = 64  # printed output may be this many times what is kept, then the child ends
 
@@ -123,7 +124,7 @@ class Channel:
 
     def _write_job(self) -> None:
         try:
-            count = _write(self.child.job, self._pending[:_CHUNK])
+            count = _write(self.child.job, self._pending[:_WRITTEN])
         except BlockingIOError:
             return
         except (BrokenPipeError, ConnectionError):

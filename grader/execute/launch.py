@@ -1,8 +1,10 @@
 """Starts workers and ends them; how well they are isolated is chosen in `isolation`."""
 
+import contextlib
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 
 from grader.errors import InternalError
@@ -24,7 +26,11 @@ from grader.worker.control import (
 from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 
+if sys.platform != "win32":  # which has no such module
+    import fcntl
+
 _MESSAGE = 1 << 16
+_JOB = 1 << 20  # bytes that a pipe holds, as most jobs need; the most that any user may ask for
 _CLOSING = 2.0  # seconds that a warm process may take to clean up
 
 
@@ -74,6 +80,13 @@ class WarmProcess:
         self._server.close()
 
 
+def _widen(pipe: int) -> None:
+    """Let a whole job into a pipe at once, so that nobody waits for the other in its midst."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a user has only so much of them
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _JOB)
+
+
 class ForkServer:
     """A process with torch loaded, that forks a child for each job."""
 
@@ -100,6 +113,7 @@ class ForkServer:
             self._show(data)
         pipes = [os.pipe() for _ in range(3)]
         (job_in, job), (answers, answers_out), (output, output_out) = pipes
+        _widen(job)
         theirs = [job_in, answers_out, output_out]
         reply: Message | None = None
         try:

@@ -4,6 +4,7 @@ A child serves one job of a submission after the other while that cannot make a 
 each job has a child of its own.
 """
 
+import math
 import signal
 import time
 from collections import Counter
@@ -103,6 +104,7 @@ class SharedChild:
 
     def __init__(self) -> None:
         self._line: _WorkerChannel | None = None
+        self._closed = False
 
     def collect(
         self,
@@ -133,15 +135,19 @@ class SharedChild:
 
     def keep(self, line: "_WorkerChannel", job: Job) -> None:
         """Keep a child that has done a job, in place of another; end it where it is of no use."""
-        self.close()
-        if job.plain:
+        self._end()
+        if job.plain and not self._closed:
             line.served |= job.standins
             self._line = line
         else:
             line.end()
 
     def close(self) -> None:
-        """End the child."""
+        """End the child, and keep no other."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         line, self._line = self._line, None
         if line is not None:
             line.end()
@@ -351,16 +357,17 @@ class _Run:
         """Return the next frame: the greeting, or an answer of `target`'s."""
         limits, begun = self.limits, time.monotonic()
         spent = self.spent.get(target, 0.0)
-        ends = {
-            f"no answer within {shown_seconds(limits.case_seconds)}": begun + limits.case_seconds,
-            self.end.told: self.end.at,
-        }
-        if target:
-            told = f"all its calls together took more than {shown_seconds(limits.target_seconds)}"
-            ends[told] = begun + limits.target_seconds - spent
-        self.reached = min(ends, key=ends.__getitem__)
+        left = limits.target_seconds - spent if target else math.inf
+        ends = (begun + limits.case_seconds, self.end.at, begun + left)
         try:
-            return self.line.channel.receive(ends[self.reached])
+            return self.line.channel.receive(min(ends))
+        except Late:
+            self.reached = (
+                f"no answer within {shown_seconds(limits.case_seconds)}",
+                self.end.told,
+                f"all its calls together took more than {shown_seconds(limits.target_seconds)}",
+            )[ends.index(min(ends))]
+            raise
         finally:
             self.spent[target] = spent + time.monotonic() - begun
 

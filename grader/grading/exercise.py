@@ -300,7 +300,8 @@ def _first_wrong(
     if first_wrong_call(evidence) is None and AnswerStatus.OK not in ended:
         return None  # nothing is made that could be looked at
     calls = calls_to_record(evidence)
-    recorded = rounds.record([*signed, *(call for call in calls if call not in signed)])
+    every = [*signed, *(call for call in calls if call not in signed)]
+    recorded = rounds.record(every, rounds.kept)
     guessed = _is_guessed(evidence)
     plain = [call for call in signed if evidence.case(call).group == PLAIN]
     early = find_steps(evidence, {call.id: recorded[call.id] for call in plain})

@@ -18,7 +18,7 @@ and confirmed, that of a last one; or, where the first raised, that in float32.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from random import Random
 
 import safetensors.numpy
@@ -61,6 +61,8 @@ class Rounds:
     answers32: dict[str, Answer] = field(default_factory=dict)
     trained: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
+    # for what is run to explain and earns nothing; of no use once the exercise is graded
+    kept: SharedChild | None = field(init=False, default=None)
 
     @property
     def answers(self) -> Mapping[str, Answer]:
@@ -90,6 +92,7 @@ class Rounds:
 
     def run(self, kept: SharedChild) -> None:
         """Run every round that comes before judging, the first in a kept child if it is of use."""
+        self.kept = kept
         self._run_first(kept)
         for kind in self.jobs:
             self._run_arranged(kind)
@@ -114,7 +117,8 @@ class Rounds:
 
     def draw_again(self, call: Call) -> Answer:
         """Make a call once more with other random numbers."""
-        return self._run_in(call.earlier, [replace(call, seed=1, watch=False)])[call.id]
+        again = [replace(call, seed=1, watch=False)]
+        return self._run_in(call.earlier, again, kept=self.kept)[call.id]
 
     def arrange_by_steps(self, call: Call, names: Sequence[str]) -> Mapping[str, Answer] | None:
         """Take a target's layers as most of the reference's steps come up in `call`.
@@ -155,7 +159,7 @@ class Rounds:
             for name, sets in options.items()
         }
         every = [one for some in calls.values() for one in some]
-        answers = self._run_in(call.earlier, every) if every else {}
+        answers = self._run_in(call.earlier, every, kept=self.kept) if every else {}
         return {name: [answers[one.id] for one in some] for name, some in calls.items()}
 
     def _run_first(self, kept: SharedChild) -> None:
@@ -313,6 +317,8 @@ class Rounds:
         payload = self.key.payload
         if tensors:
             payload = safetensors.numpy.save({**self.key.plan.tensors, **tensors})
+        elif len(calls) < len(self._calls(kind)):
+            payload = safetensors.numpy.save(_named(calls, self.key.plan.tensors))
         job = self.jobs[kind]
         with self.running():
             found = kept.collect(job, calls, payload, self.limits, self.end) if kept else None
@@ -326,6 +332,23 @@ class Rounds:
                 end=self.end,
                 kept=kept,
             )
+
+
+def _named(calls: Sequence[Call], tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the tensors that calls name in any of their fields."""
+    found: dict[str, Array] = {}
+    waiting: list[object] = [vars(call) for call in calls]
+    while waiting:
+        match waiting.pop():
+            case str(name) if name in tensors:
+                found[name] = tensors[name]
+            case Mapping() as held:
+                waiting.extend(held.values())
+            case list() | tuple() as held:
+                waiting.extend(held)
+            case held if is_dataclass(held):
+                waiting.append(vars(held))
+    return found
 
 
 def _half(key: AnswerKey, plain: Sequence[Call], others: Sequence[Call]) -> set[str]:

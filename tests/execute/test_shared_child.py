@@ -106,6 +106,13 @@ def test_plain_exercises_share_a_child(engine: Engine, started: list[Child]) -> 
     assert len(started) == 1 + own + len(exercises) + own
 
 
+def test_what_explains_plain_code_runs_in_its_child(engine: Engine, started: list[Child]) -> None:
+    deaf = solution("exercise1").replace(" if scale is None else scale", "")
+    (result,) = runs(engine, exercise1=deaf)
+    assert result.diagnoses[0].deviations  # an option was tried
+    assert len(started) == 1
+
+
 def test_plain_code_is_recorded_in_one_child(engine: Engine, started: list[Child]) -> None:
     texts = {name: solution(name) for name in ("exercise1", "exercise2")}
     chosen = [engine.folder.course.exercise(name) for name in texts]

@@ -32,7 +32,6 @@ from grader.grading.rounds import Rounds
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.answers import Answer
-from grader.records.calls import Call
 from grader.records.results import CheckResult, ExerciseResult, Status
 from grader.records.signatures import Suspects
 
@@ -128,9 +127,9 @@ def test_search_for_a_smaller_input_takes_no_time_from_the_diagnosis(
         done.append("search")
         return result
 
-    def record(rounds: Rounds, calls: list[Call]) -> dict[str, Answer]:
+    def record(rounds: Rounds, *given: Any) -> dict[str, Answer]:
         done.append("record")
-        return recorded(rounds, calls)
+        return recorded(rounds, *given)
 
     recorded = Rounds.record
     monkeypatch.setattr(shrink, "shrunk", search)
