@@ -15,6 +15,7 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
+from grader.cluster.connect import SETTINGS
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 
 _RESULT = b"x" * 12_000  # what a graded submission comes to, packed
@@ -72,6 +73,7 @@ def simulate(workers: int, tasks: int, mean: float) -> Simulated:
 
 
 def _cluster(workers: int) -> LocalCluster:
+    dask.config.set(SETTINGS)
     dask.config.set({"distributed.worker.heartbeat-interval": "10s"})
     dask.config.set({"distributed.admin.system-monitor.interval": "60s"})
     return LocalCluster(

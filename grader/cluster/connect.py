@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _LOCAL = "local:"
 _SECONDS = 15  # that a scheduler may take to answer
+# Dask keeps the last messages to each side, for its own developers; ours hold whole submissions
+SETTINGS = {"distributed.admin.low-level-log-length": 10}
 
 
 @contextlib.contextmanager
@@ -24,13 +26,15 @@ def connected(scheduler: str) -> Iterator["Client"]:
     Raises UsageError where nothing answers there.
     """
     require_dask()
-    if scheduler.startswith(_LOCAL):
-        with _local(scheduler) as address, _client(address) as client:
-            yield client
-        return
-    address = scheduler if "://" in scheduler else _address_in(Path(scheduler))
-    with _client(address) as client:
-        yield client
+    import dask
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))
+        if scheduler.startswith(_LOCAL):
+            address = stack.enter_context(_local(scheduler))
+        else:
+            address = scheduler if "://" in scheduler else _address_in(Path(scheduler))
+        yield stack.enter_context(_client(address))
 
 
 def _address_in(file: Path) -> str:

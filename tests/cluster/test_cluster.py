@@ -216,6 +216,12 @@ def test_interrupted_run_leaves_the_cluster_as_it_was(
 # ---- what crosses --------------------------------------------------------------------------------
 
 
+def test_dask_keeps_few_of_the_messages_that_hold_submissions(client: Client) -> None:
+    told = client.scheduler_comm
+    assert told is not None
+    assert told.recent_message_log.maxlen == 10
+
+
 def test_only_plain_data_crosses(
     client: Client,
     few: Path,
