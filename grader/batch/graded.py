@@ -40,11 +40,13 @@ def read_graded(database: sqlite3.Connection) -> dict[str, dict[str, GradedRow]]
     """Return what there are results of, by submission and exercise."""
     found: dict[str, dict[str, GradedRow]] = {}
     times = read_times(database)
+    same: dict[StoredResult, StoredResult] = {}  # many of a class have the same mistakes
     for student, exercise, score, most, absent, text in database.execute(
         "SELECT student, exercise, score, max_score, absent, result FROM results ORDER BY exercise"
     ):
         time = times.get((student, exercise), "")
-        row = GradedRow(score, most, bool(absent), StoredResult.parse(text), time)
+        told = StoredResult.parse(text)
+        row = GradedRow(score, most, bool(absent), same.setdefault(told, told), time)
         found.setdefault(student, {})[exercise] = row
     return found
 

@@ -536,3 +536,13 @@ def test_download_of_another_assignment_leaves_what_was_handed_in_before(
         ("one", "exercise2"),
         ("two", "exercise1"),
     }
+
+
+def test_what_is_told_alike_of_several_is_in_memory_once(
+    tmp_path: Path, folder: CourseFolder
+) -> None:
+    touch(*(tmp_path / "class" / name / FILE for name in ("ada", "bob", "cy")))
+    grade_nothing(tmp_path / "results", tmp_path / "class", folder.course)
+    with reading(tmp_path / "results") as database:
+        found = read_graded(database)
+    assert len({id(own["exercise1"].result) for own in found.values()}) == 1
