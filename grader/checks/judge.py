@@ -203,7 +203,7 @@ def name_causes(
             if result.status is Status.FAILED and not result.told
             if other.target in used[result.target] and _explains(other, result)
         ]
-        same = any(other.kind is Kind.PROPERTY for other in causes)
+        same = any(other.kind in (Kind.PROPERTY, Kind.GRADIENT) for other in causes)
         if causes and (same or of_values(result) or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0].target}`, which is not right yet"
             result = replace(result, next_step=f"{step}: start there")
@@ -215,7 +215,7 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
     """Whether what fails in one target may be why another, which uses it, fails here.
 
     An option of that one explains no case without, and wrong values raise no exception. What only
-    a property shows there, the same property shows here.
+    a property or gradients show there, the same property or gradients show here.
     """
     if result.place is not None:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
@@ -223,6 +223,7 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
         shown = result.kind is Kind.PROPERTY and result.case is not None
         return shown and other.id.name == result.id.name
     wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
+    wrong |= other.kind is result.kind is Kind.GRADIENT
     return wrong and bool(result.id.name or not other.id.name)
 
 

@@ -38,7 +38,14 @@ from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
 from grader.records.key import AnswerKey
-from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
+from grader.records.results import (
+    RIGHT_VALUES,
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Kind,
+    Status,
+)
 from grader.records.signatures import Suspects
 from grader.records.text import clean
 
@@ -140,16 +147,28 @@ class _Judged:
 def _without_echoes(
     judged: Sequence[_Judged], causes: Callable[[str], Sequence[str]]
 ) -> list[_Judged]:
-    """Leave out where a target went wrong, if it uses one that is wrong: that comes first."""
-    wrong = {one.evidence.target.name for one in judged if _is_wrong(one.checks)}
-    return [
-        replace(one, diagnosis=None)
-        if (found := one.diagnosis)
-        and not (found.bugs or found.deviations)
-        and wrong.intersection(causes(found.target))
-        else one
-        for one in judged
-    ]
+    """Where a target uses one that is wrong, send there first, and leave out where it went wrong.
+
+    What its answers equal may come from either, but for a mistake that both share.
+    """
+    wrong = {one.evidence.target.name: one.diagnosis for one in judged if _is_wrong(one.checks)}
+    told = []
+    for one in judged:
+        used = [] if one.diagnosis is None else causes(one.diagnosis.target)
+        cause = next((target for target in used if target in wrong), "")
+        behind = _behind(cause, wrong[cause], one.diagnosis) if cause else one.diagnosis
+        told.append(replace(one, diagnosis=behind))
+    return told
+
+
+def _behind(cause: str, first: Diagnosis | None, found: Diagnosis | None) -> Diagnosis | None:
+    """Return what is told of a target beside one that it uses and that is wrong."""
+    if found is None or not (found.bugs or found.deviations):
+        return None
+    if first and first.bugs == found.bugs:
+        return found
+    after = f"Mend `{cause}` first. If this is told again after that: {found.hint}"
+    return replace(found, hint=after) if found.hint else found
 
 
 def _judge(
@@ -247,7 +266,7 @@ def _diagnose(
     aside = look_aside(evidence, deviations, results)
     told = tuple(deviation.sentence for deviation in deviations)
     if deviations and all(_is_told(r, aside) for r in results):
-        right = Diagnosis(evidence.target.name, (), "", "", "Right values.", told)
+        right = Diagnosis(evidence.target.name, (), "", "", RIGHT_VALUES, told)
         said = replace(right, bugs=known.bugs, hint=known.hint) if known else right
         return _Known(said, deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)

@@ -11,6 +11,7 @@ from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Scalar
 
 FORMAT_VERSION = 2
+RIGHT_VALUES = "Right values."  # the evidence where nothing but deviations is wrong
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 
@@ -182,6 +183,15 @@ class CellScore:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """One thing that is told of a target's mistakes."""
+
+    sentence: str
+    listed: tuple[str, ...] = ()  # what the sentence announces
+    hint: str = ""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """The mistake behind a target's failed checks, as far as it could be told."""
 
@@ -199,10 +209,25 @@ class Diagnosis:
         if not self.deviations:
             return self.evidence
         listed = "; and ".join(filter(None, ("; ".join(self.deviations[:-1]), self.deviations[-1])))
+        return f"{self.evidence} {self._announced} {listed}.".strip()
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """The same for a page: a mistake that is named first, several deviations one by one."""
+        if not self.deviations:
+            return (Remark(self.evidence, hint=self.hint),)
+        listed = self.deviations if len(self.deviations) > 1 else ()
+        said = self._announced if listed else f"{self._announced} {self.deviations[0]}."
+        if self.evidence in ("", RIGHT_VALUES):  # then the hint is about the deviations
+            return (Remark(f"{self.evidence} {said}".strip(), listed, self.hint),)
+        return Remark(self.evidence, hint=self.hint), Remark(said, listed)
+
+    @property
+    def _announced(self) -> str:
+        """How many deviations there are: "Two deviations:"."""
         count = len(self.deviations)
         number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-        said = f"{number} deviation{'s' if count > 1 else ''}: {listed}."
-        return f"{self.evidence} {said}".strip()
+        return f"{number} deviation{'s' if count > 1 else ''}:"
 
     @property
     def told(self) -> str:

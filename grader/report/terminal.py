@@ -130,9 +130,13 @@ def failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list
 
 
 def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    lines = ["", *wrapped(diagnosis.sentence, width, first=f"    {FOUND} ", hang=6)]
-    if diagnosis.hint:
-        lines += _labelled("hint", diagnosis.hint, width)
+    lines = []
+    for remark in diagnosis.remarks:
+        lines += ["", *wrapped(remark.sentence, width, first=f"    {FOUND} ", hang=6)]
+        for one in remark.listed:
+            lines += wrapped(one, width, first="      - ", hang=8)
+        if remark.hint:
+            lines += _labelled("hint", remark.hint, width)
     return lines
 
 

@@ -1105,6 +1105,29 @@ def test_helper_that_is_wrong_comes_first_beside_a_named_mistake(graded: Any) ->
     assert "uses `fold_heads`, which is not right yet: start there" in step
 
 
+def test_hint_of_what_uses_a_wrong_part_begins_with_that_part(graded: Any) -> None:
+    """The order of a helper's results is seen as the wrong line that takes them."""
+    text = edited(
+        solution("exercise2"), ("return queries, keys, values", "return keys, queries, values")
+    )
+    first, head = graded("exercise2", text).diagnoses
+    assert (first.target, head.target) == ("QKVProjection", "AttentionHead")
+    assert first.hint == "Each of the three tensors may be right. Look at where it stands."
+    assert head.hint == (
+        "Mend `QKVProjection` first. If this is told again after that: Look at the line that "
+        "takes the three tensors from the projection."
+    )
+
+
+def test_gradient_that_a_helper_cuts_sends_to_the_helper(graded: Any) -> None:
+    text = edited(solution("exercise2"), ("self.to_keys(x)", "self.to_keys(x).detach()"))
+    result = graded("exercise2", text)
+    for check in ("AttentionHead/gradient", "AttentionHead/property/trained"):
+        assert find_check(result, check).next_step == (
+            "`AttentionHead` uses `QKVProjection`, which is not right yet: start there"
+        )
+
+
 def test_case_to_refuse_that_fails_as_all_do_is_not_blamed_for_it(graded: Any) -> None:
     text = edited(
         solution("exercise3"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.records.results import Facts, ShownCase, Sized
+from grader.records.results import RIGHT_VALUES, Diagnosis, Facts, Remark, ShownCase, Sized
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,24 @@ def test_case_shows_inputs_where_they_are_few_alone() -> None:
     }  # fmt: skip
     few = ShownCase("smallest", {"t": 1}, {}, {}, {"x": [[1.0]]})
     assert few.to_json()["inputs"] == {"x": [[1.0]]}
+
+
+def test_mistake_that_is_named_stands_apart_from_deviations_and_has_the_hint() -> None:
+    found = Diagnosis("head", ("bug",), "", "Look there.", "It equals a bug's.", ("a", "b", "c"))
+    assert found.remarks == (
+        Remark("It equals a bug's.", hint="Look there."),
+        Remark("Three deviations:", ("a", "b", "c")),
+    )
+    assert found.sentence == "It equals a bug's. Three deviations: a; b; and c."
+
+
+def test_deviations_alone_have_the_hint() -> None:
+    one = Diagnosis("head", (), "", "Look there.", RIGHT_VALUES, ("a",))
+    assert one.remarks == (Remark("Right values. One deviation: a.", hint="Look there."),)
+    two = Diagnosis("head", (), "", "", RIGHT_VALUES, ("a", "b"))
+    assert two.remarks == (Remark("Right values. Two deviations:", ("a", "b")),)
+
+
+def test_mistake_without_deviations_is_one_remark() -> None:
+    found = Diagnosis("head", ("bug",), "", "Look there.", "It equals a bug's.")
+    assert found.remarks == (Remark("It equals a bug's.", hint="Look there."),)

@@ -29,7 +29,7 @@ SAID = {
     "one-speed": "integers",
     "pre-norm-and-own-norm": "pre-norm whatever norm_first says",
     "sum-without-keepdim": "",
-    "three-deviations": "Right values. Three deviations: biases although bias=False",
+    "three-deviations": "Right values. Three deviations: - biases although bias=False",
 }
 RIGHT = (
     "dropout-on-weights",
