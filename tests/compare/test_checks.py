@@ -985,6 +985,12 @@ WRONG = {
           "        return output, (keys[:, :, -t:], values[:, :, -t:])\n"),),
         {"CachedSelfAttention/property/incremental": "it gives something else than at once"},
     ),
+    "a cache that is used up": Wrong(
+        11,
+        (("values = torch.cat([cache[1], values], dim=2)  # (b, h, p + t, d)\n",
+          "values = torch.cat([cache[1], values], dim=2)\n            cache[0].zero_()\n"),),
+        {"CachedSelfAttention/property/cache-unchanged": "`cache` that was given is changed"},
+    ),
     "writing that looks ahead": Wrong(
         11,
         (("scores.masked_fill(~visible, -torch.inf)", "scores"),),
