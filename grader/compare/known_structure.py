@@ -39,8 +39,8 @@ def _alike(evidence: Evidence, suspects: Suspects) -> list[tuple[str, ...]]:
         sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
         for answers in (evidence.answers, evidence.key.answers)
     )
-    if (seen == right).all() or (seen < 0).all():
-        return []
+    if not ((seen != right) & (seen >= 0)).any():
+        return []  # that nothing came about says nothing of how many they are
     equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
     return list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))
 

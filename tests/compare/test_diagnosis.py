@@ -306,3 +306,16 @@ def test_a_parameter_that_some_case_trains_is_not_called_untrained(
     )
     result = grade_text(_changed("exercise2_qkv_projection.py", queries))
     assert not any("no gradient reaches" in check.message for check in result.checks)
+
+
+def test_a_module_of_other_sizes_does_not_register_what_no_module_does(
+    grade_text: Callable[..., Any],
+) -> None:
+    """Its layers fit nowhere, as where nothing is registered: that says nothing of their number."""
+    changes = (
+        ("size = 4 * embed_dim if hidden_dim is None else hidden_dim", "size = 2 * embed_dim"),
+        ('if activation not in ("relu", "gelu"):', "if False:"),
+    )
+    result = grade_text(_changed("exercise4_feed_forward.py", *changes))
+    assert _named(result) == {"FeedForward": ()}
+    assert "registers as many" not in result.diagnoses[0].sentence
