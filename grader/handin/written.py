@@ -1,7 +1,8 @@
 """What an operation is called where it is written: in a submission's own text."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from grader.handin.read import Source
 from grader.handin.syntax import parse
@@ -26,20 +27,21 @@ def written_at(source: Source, place: Sequence[int]) -> str:
     Example: for `x.reshape(2, 3)` it is "reshape", for `x @ y` it is "@", for `x.mT` it is "mT".
     """
     texts = [text for _, text in sorted(source.units)]
-    tree = parse(texts[place[0]]) if place and place[0] < len(texts) else None
-    found = (_word(node) for node in _nodes(tree) if _stands(node) == tuple(place[1:]))
-    return clean(next(filter(None, found), ""), _NAME)
+    known = _words(texts[place[0]]) if place and place[0] < len(texts) else {}
+    return known.get(tuple(place[1:]), "")
 
 
-def _nodes(tree: ast.Module | None) -> Iterator[ast.AST]:
-    return ast.walk(tree) if tree else iter(())
-
-
-def _stands(node: ast.AST) -> tuple[int, ...]:
-    """Where a node stands: its first and last line, its first and last byte."""
-    if not isinstance(node, ast.expr | ast.AugAssign):
-        return ()
-    return (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
+@lru_cache(maxsize=8)  # a run that is recorded asks for each of its tensors
+def _words(text: str) -> dict[tuple[int, ...], str]:
+    """The words of a text's operations, by first and last line, first and last byte."""
+    tree = parse(text)
+    found: dict[tuple[int, ...], str] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.expr | ast.AugAssign) and (word := _word(node)):
+            lines = (node.lineno, node.end_lineno or 0)
+            stands = (*lines, node.col_offset, node.end_col_offset or 0)
+            found.setdefault(stands, clean(word, _NAME))
+    return found
 
 
 def _word(node: ast.AST) -> str:

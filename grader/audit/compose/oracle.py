@@ -264,13 +264,18 @@ class Oracle:
         self, one: Composition, other: Composition, target: str, ways: Sequence[Arrangement]
     ) -> bool:
         """Whether a composition answers as another does, in some way to take its layers."""
-        free = [c.id for c in self.key.plan.of_target(target) if c.free and c.action in _ACTIONS]
-        second = seen_of(self._answers(self.material.text(other), target), free)
+        second = self._seen(self.material.text(other), target)
         text = self.material.text(one)
         return any(
             all(same_answer(answer, second[call]) for call, answer in first.items())
-            for first in (seen_of(self._answers(text, target, way), free) for way in ways)
+            for first in (self._seen(text, target, way) for way in ways)
         )
+
+    def _seen(self, text: str, target: str, way: Arrangement = _USUAL) -> Answers:
+        """What shows of a text's answers."""
+        answers = self._answers(text, target, way)
+        calls = self.key.plan.of_target(target)
+        return seen_of(answers, [c.id for c in calls if c.free and c.id in answers])
 
     def _ways(self, made: Composition, target: str) -> list[Arrangement]:
         """Every order of the layers that no name tells apart, the usual one first."""
