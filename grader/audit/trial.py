@@ -52,7 +52,12 @@ def try_pairs(runner: MutantRunner, pairs: Mapping[str, Suspects], *, whole: boo
         for first, second in combinations([m for m in _mutants(runner) if not m.number], 2)
         if first.bug.target == second.bug.target and not _both_shown(runner, first, second)
     ]
-    shown = [(target, row) for target, some in pairs.items() for row in range(len(some.names))]
+    shown = [
+        (target, row)
+        for target, some in pairs.items()
+        for row, names in enumerate(some.names)
+        if all(runner.key.book.by_key(name).shown_by_values for name in names)
+    ]
     step = choose_step(len(run) + len(shown), whole=whole)
     tried = [
         _try_pair(runner, first, second, pairs)
@@ -96,14 +101,15 @@ def _try_shown_pairs(
         target: suspects[target].of_values(value_rows(runner.key.plan.of_target(target)))
         for target in pairs
     }
+    values = {t: some.of_values(range(some.codes.shape[1])) for t, some in pairs.items()}
     for target, row in shown:
-        seen = pairs[target].signature(row)
+        seen = values[target].signature(row)
         alone = {one for (one,), _ in singles[target].matching(seen, STRICT)}
         if alone:
             own = alone & set(pairs[target].names[row])
             yield PairReport.MASKED if own else PairReport.ANOTHER
         else:
-            alike = {some for some, _ in pairs[target].matching(seen, STRICT)}
+            alike = {some for some, _ in values[target].matching(seen, STRICT)}
             few = suspects[target].count_behaviours(alike) <= LISTED
             yield PairReport.NAMED if few else PairReport.AMBIGUOUS
 

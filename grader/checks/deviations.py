@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from grader.checks.judge import OF_VALUES
 from grader.compare.arrays import exactly_equal
 from grader.compare.diagnosis import Aside
 from grader.compare.evidence import Evidence
-from grader.compare.outcomes import lacks_bias
+from grader.compare.outcomes import NUMBER_STEP, as_tensor, judge_call, lacks_bias
 from grader.properties.base import kinds_of
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
@@ -36,6 +37,7 @@ class Deviation:
     step: str  # what to do about it
     groups: frozenset[str] = frozenset()  # of cases that are wrong for it, whatever else is
     properties: frozenset[str] = frozenset()  # that fail for it
+    shapes: frozenset[str] = frozenset()  # groups of cases whose type is wrong, and no more
     of_biases: bool = False  # what is registered, and which gradients there are, is due to it
 
     def explains(self, evidence: Evidence, check: CheckId) -> bool:
@@ -44,7 +46,8 @@ class Deviation:
             calls = evidence.calls_of(check.name)
             return check.name in self.properties or any(self._is_given(call) for call in calls)
         if check.kind is not Kind.BUG:
-            return check.name in self.groups
+            of_type = check.kind is Kind.SHAPE and check.name in self.shapes
+            return of_type or check.name in self.groups
         bug = evidence.key.book.by_key(f"{check.target}/{check.name}")
         proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
         plan = evidence.key.plan
@@ -84,7 +87,7 @@ def find_deviations(
     ]
     found += [_no_argument(evidence, name) for name in unknown]
     biases = _about_biases(evidence, missing=BIASES in groups)
-    found += _about_properties(evidence, results)
+    found += [*_about_properties(evidence, results), *_about_types(evidence, results)]
     surplus = any(one.of_biases and not one.groups for one in biases)
     return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
 
@@ -218,6 +221,22 @@ def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> lis
         for name, sentence in said.items()
         if sentence
     ]
+
+
+def _about_types(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
+    """A number that comes back as a tensor, where nothing else is wrong with types or shapes."""
+    name = as_tensor(evidence, evidence.first_call)
+    failed = [r.id.name for r in results if r.kind is Kind.SHAPE and r.failed]
+    shapes = frozenset(group for group in failed if _is_of_form(evidence, group))
+    said = f"`{name}` is a tensor, where a number is asked for"
+    return [Deviation(said, NUMBER_STEP, shapes=shapes)] if name and shapes else []
+
+
+def _is_of_form(evidence: Evidence, group: str) -> bool:
+    """Whether what comes back in some cases can be compared with what is due."""
+    calls = evidence.numeric_calls(Action.FORWARD, group)
+    judged = [judge_call(evidence, call, Group.OUTPUT) for call in calls]
+    return all(one.passed or one.fault in OF_VALUES for one in judged)
 
 
 def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:

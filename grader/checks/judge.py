@@ -18,7 +18,7 @@ from grader.compare.evidence import (
     Fault,
     Judgement,
 )
-from grader.compare.outcomes import judge_call, lacks_bias
+from grader.compare.outcomes import NUMBER_STEP, as_tensor, judge_call, lacks_bias
 from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
@@ -30,7 +30,7 @@ from grader.worker.protocol import Action, TargetKind
 
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
-_OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
+OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
 
 
 def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
@@ -81,11 +81,14 @@ class _Judge:
 
     def _shape(self, group: str) -> Judgement:
         """Types and shapes on every numeric case of a group, whatever the values."""
-        for call in _calls(self._evidence, Action.FORWARD, group):
+        calls = _calls(self._evidence, Action.FORWARD, group)
+        for call in calls:
             outcome = judge_call(self._evidence, call, Group.OUTPUT)
-            if not outcome.passed and outcome.fault not in _OF_VALUES:
+            if not outcome.passed and outcome.fault not in OF_VALUES:
                 return outcome
-        return PASSED
+        name = next(filter(None, (as_tensor(self._evidence, call) for call in calls)), "")
+        said = f"`{name}` is a tensor, where a number is asked for"
+        return Judgement(Status.FAILED, said, next_step=NUMBER_STEP) if name else PASSED
 
     def _numeric(self, group: str) -> Judgement:
         if group not in self._values:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.compare.evidence import Evidence, own_refusal
-from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, branches, of_calls, sign, value_rows
-from grader.compare.wording import Claim, alternatives, first_wrong_call
+from grader.compare.wording import Claim, alternatives, cases_named, first_wrong_call
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
@@ -26,6 +25,7 @@ _APART = 1e-2  # a distance of projections that no rounding in float32 explains
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
+_LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 Names = tuple[str, ...]  # of bugs that act at once, as "target/id"
@@ -113,13 +113,17 @@ class _Look:
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._shown(names)}
         found = found or self._pairs(seen, possible)
-        where = ""
+        where, everywhere = "", bool(found)
+        if not found and not whole:
+            due = self.right.of_values(self.rows)
+            fitting = possible.of_values(self.rows).matching_in_form(seen, due, self.tolerance)
+            found = self._least(fitting)
         if not found and not whole:
             found, where = self._where_wrong(possible, seen)
         if not found:
             return None
         beside = [] if where else self._silent(self._unexplained(found))
-        return self._word(found, beside, where=where)
+        return self._word(found, beside, where=where, everywhere=everywhere)
 
     def by_checks(self) -> Diagnosis | None:
         """The bugs that no value shows, each told by what it alone changes."""
@@ -215,15 +219,7 @@ class _Look:
         fitting = possible.of_values(self.rows).matching_where_wrong(
             seen, due, branches(calls), self.tolerance
         )
-        names = dict.fromkeys(
-            self.evidence.case(call).name
-            for call in calls
-            if call.action is Action.FORWARD
-            and not judge_call(self.evidence, call, Group.OUTPUT).passed
-        )
-        listed = [name for name in names if name != "main"]
-        few = listed if len(listed) == len(names) and len(listed) <= LISTED else []
-        return dict(fitting), f" ({', '.join(few)})" if few else " "
+        return dict(fitting), cases_named(self.evidence, calls, LISTED)
 
     def _not_contradicted(self) -> Suspects:
         """The suspects that fail no check of a claim that the submission passed.
@@ -287,9 +283,10 @@ class _Look:
         if not fails or not fails <= self._failing or not fails & failing:
             return False
         codes, kept = self._codes, self.kept
-        changed = (own.codes != right.codes)[np.ix_(kept, codes)]
-        agrees = (own.codes == seen.codes)[np.ix_(kept, codes)]
-        if (changed & ~agrees).any():
+        apart = (own.codes != right.codes) & (own.codes != seen.codes)
+        stopped = seen.codes[:, Code.ENDED] != right.codes[:, Code.ENDED]
+        apart[np.ix_(stopped, _LOOKED_UP)] = False
+        if apart[np.ix_(kept, codes)].any():
             return False
         calls = self.calls
         sampled = [i for i in kept if seen.sampled[i] or calls[i].action is Action.PIECES]
@@ -315,8 +312,12 @@ class _Look:
         beside: Sequence[Sequence[str]] = (),
         *,
         where: str = "",
+        everywhere: bool = True,
     ) -> Diagnosis | None:
-        """Put the suspects that fit into words; those that cannot be told apart are one."""
+        """Put the suspects that fit into words; those that cannot be told apart are one.
+
+        They fit `everywhere`, or else `where` the output is wrong, or has the right form.
+        """
         book = self.evidence.key.book
         found = _nearest(found)
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
@@ -334,7 +335,7 @@ class _Look:
             max(found.values()),
             where,
             everywhere=not self.aside.calls,
-            ended=all(self._gave_numbers(row) for row in self.rows),
+            compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
         )
         return Diagnosis(
             target=self.evidence.target.name,

@@ -12,7 +12,7 @@ from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT, sign, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
-from grader.compare.wording import alternatives
+from grader.compare.wording import alternatives, ways_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
@@ -136,7 +136,7 @@ class _Look:
             return None
         book = self.evidence.key.book
         bugs = [book.by_key(key) for key in dict.fromkeys(key for keys in found for key in keys)]
-        ways = "; or when ".join(dict.fromkeys(bug.when for bug in bugs))
+        ways = ways_of([[bug] for bug in bugs], "; or when ")
         return Diagnosis(
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),

@@ -1,51 +1,133 @@
-"""Names the mistake by how many numbers a module registers, whatever its values are."""
+"""Names the mistake by what shows whatever the values are: numbers that are registered, types."""
 
-from grader.compare.diagnosis import LISTED, Aside
-from grader.compare.evidence import Evidence
-from grader.compare.signature import sign
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from grader.compare.diagnosis import LISTED, Aside, Names
+from grader.compare.evidence import Evidence, Fault
+from grader.compare.outcomes import judge_call
+from grader.compare.signature import pair_rows, sign, value_rows
+from grader.compare.wording import ways_of
 from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Array
 from grader.records.results import Diagnosis
 from grader.records.signatures import Code, Suspects
+from grader.worker.names import Group
+from grader.worker.protocol import TargetKind
+
+_UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
+_LEAST = 2  # cases in which another type came
 
 
-def known_structure(evidence: Evidence, aside: Aside) -> Diagnosis | None:
-    """Return a diagnosis that names the bugs with which as many numbers are registered.
+def known_structure(
+    evidence: Evidence, pairs: Callable[[], Mapping[str, Suspects]], aside: Aside
+) -> Diagnosis | None:
+    """Return a diagnosis that names the bugs with the same structure, None where there are none.
 
-    They have to agree on every case in which a module comes about, and not with the reference.
+    In every case that counts as many numbers are registered, or things of the same types come
+    back. `pairs` gives two bugs at once.
     """
-    suspects = evidence.key.suspects.get(evidence.target.name)
-    if suspects is None or Code.REGISTERED in aside.codes:
+    own = evidence.key.suspects.get(evidence.target.name)
+    if own is None:
         return None
-    found = _alike(evidence, suspects)
-    if not found or suspects.count_behaviours(found) > LISTED:
+    every = "every case that can be compared" if aside.calls else "every case"
+    found = _of_one_form(evidence, own, aside)
+    if own.count_behaviours(found) == 1:
+        return _worded(evidence, own, found, f"In {every} you return the same types as when")
+    counts = _Counts(evidence, aside)
+    if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
-    bugs = [evidence.key.book.by_key(key) for (key,) in found]
-    ways = "; or when ".join(dict.fromkeys(bug.when for bug in bugs))
+    found = counts.fitting(own, range(len(evidence.calls)))
+    both = pairs().get(evidence.target.name) if counts.open and not found else None
+    if both is not None:
+        found = counts.fitting(both, pair_rows(evidence.calls))
+        found = found if own.count_behaviours(found) == 1 else []
+    return _worded(
+        evidence, own, found, f"In {every} your module registers as many numbers as when"
+    )
+
+
+def _worded(
+    evidence: Evidence, own: Suspects, found: Sequence[Names], told: str
+) -> Diagnosis | None:
+    if not found or own.count_behaviours(found) > LISTED:
+        return None
+    groups = [[evidence.key.book.by_key(key) for key in names] for names in found]
+    bugs = tuple(dict.fromkeys(bug.id for group in groups for bug in group))
     return Diagnosis(
         target=evidence.target.name,
-        bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
+        bugs=bugs,
         step="",
-        hint=evidence.key.book.named(bugs[0].id, evidence.target.name).hints[0],
-        evidence="No known mistake explains all. In every case your module registers as many "
-        f"numbers as when {ways}.",
+        hint=evidence.key.book.named(bugs[0], evidence.target.name).hints[0],
+        evidence=f"No known mistake explains all. {told} {ways_of(groups, '; or when ')}.",
     )
 
 
-def _alike(evidence: Evidence, suspects: Suspects) -> list[tuple[str, ...]]:
-    """The bugs with which as many numbers are registered; none where that many are due."""
-    calls, inputs = evidence.calls, evidence.key.plan.tensors
-    kept = [row for row, call in enumerate(calls) if _came_about(evidence.answers[call.id])]
-    seen, right = (
-        sign(calls, answers, inputs, []).codes[kept, Code.REGISTERED]
-        for answers in (evidence.answers, evidence.key.answers)
-    )
-    if not ((seen != right) & (seen >= 0)).any():
-        return []  # that nothing came about says nothing of how many they are
-    equal = (suspects.codes[:, kept, Code.REGISTERED] == seen).all(axis=1)
-    return list(dict.fromkeys(suspects.names[row] for row in equal.nonzero()[0]))
+class _Counts:
+    """How many numbers are registered, in the calls that show it."""
+
+    def __init__(self, evidence: Evidence, aside: Aside) -> None:
+        calls, inputs = evidence.calls, evidence.key.plan.tensors
+        self._bound = np.array([call.kind is not TargetKind.FACTORY for call in calls], dtype=bool)
+        codes = sign(calls, evidence.answers, inputs, []).codes
+        right = sign(calls, evidence.key.answers, inputs, []).codes
+        self._unfit = codes[:, Code.ENDED] == _UNFIT
+        self._seen = self._sizes(codes, range(len(calls)))
+        shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
+        self._rows = np.flatnonzero(shown)
+        # that nothing came about says nothing of how many they are
+        self._wrong = (self._seen != right[:, Code.REGISTERED]) & (self._seen >= 0)
+
+    @property
+    def open(self) -> bool:
+        """Whether no value tells that the parameters fit: they do not, or are a factory's own."""
+        return bool((self._unfit | ~self._bound)[self._rows].any())
+
+    @property
+    def wrong(self) -> bool:
+        """Whether some are not as many as are due."""
+        return bool(self._wrong[self._rows].any())
+
+    def fitting(self, suspects: Suspects, rows: Sequence[int]) -> list[Names]:
+        """The bugs with which as many are registered; `rows` are the calls that they have."""
+        kept = [int(row) for row in self._rows if row in rows]
+        if not self._wrong[kept].any():
+            return []
+        known = self._sizes(suspects.codes[:, [rows.index(row) for row in kept]], kept)
+        return _names(suspects, (known == self._seen[kept]).all(axis=1))
+
+    def _sizes(self, codes: Array, rows: Sequence[int]) -> Array:
+        """What is known of how many numbers are registered: where they do not fit, of which.
+
+        A factory's module is not bound: what does not fit in it may have other names.
+        """
+        unfit = (codes[..., Code.ENDED] == _UNFIT) & self._bound[list(rows)]
+        return np.where(unfit, codes[..., Code.ERROR], codes[..., Code.REGISTERED])
 
 
 def _came_about(answer: Answer) -> bool:
     """Whether a call shows what is registered, or that what is does not fit."""
     shows = answer.status in (AnswerStatus.OK, AnswerStatus.UNBOUND)
     return shows or answer.info.registered is not None
+
+
+def _of_one_form(evidence: Evidence, suspects: Suspects, aside: Aside) -> list[Names]:
+    """The bugs under which other types come back than are due, and the same ones everywhere."""
+    calls = evidence.calls
+    rows = [
+        row
+        for row in value_rows(calls)
+        if evidence.answers[calls[row].id].status is AnswerStatus.OK
+        and calls[row].id not in aside.calls
+    ]
+    judged = [judge_call(evidence, calls[row], Group.OUTPUT) for row in rows]
+    if len(rows) < _LEAST or any(one.fault is not Fault.TYPE for one in judged):
+        return []
+    codes = [Code.ENDED, Code.ERROR]
+    seen = sign(calls, evidence.answers, evidence.key.plan.tensors, []).codes[rows][:, codes]
+    return _names(suspects, (suspects.codes[:, rows][:, :, codes] == seen).all(axis=(1, 2)))
+
+
+def _names(suspects: Suspects, fitting: Array) -> list[Names]:
+    return list(dict.fromkeys(suspects.names[row] for row in np.flatnonzero(fitting)))

@@ -24,7 +24,7 @@ from grader.worker.names import Group, compared, group_of, name_of, tensor_name
 from grader.worker.protocol import Action, TargetKind
 
 _NUMBERS = ("int", "float")  # what a plain number may be
-_NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
+NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
 _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
@@ -170,6 +170,18 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     return thrown_away(evidence) or BY_HAND
 
 
+def as_tensor(evidence: Evidence, call: Call) -> str:
+    """Return the first output of a call that is a tensor where a number of Python's is due.
+
+    What it holds is compared all the same.
+    """
+    target, parts = evidence.target, evidence.answers[call.id].info.parts
+    for name, part in zip(target.outputs, parts, strict=False):
+        if target.output_specs[name].kind == NUMBER and part.type not in _NUMBERS:
+            return name
+    return ""
+
+
 def _label(evidence: Evidence, name: str) -> str:
     """What a student calls a tensor of an answer."""
     named, target = name_of(name), evidence.target
@@ -214,7 +226,7 @@ def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:
             continue
         number = kind == NUMBER
         there = tensor_name(Group.OUTPUT, name) in answer.tensors
-        if there and (part.type in _NUMBERS) == number:
+        if there and (number or part.type not in _NUMBERS):
             continue
         what = "a number" if number else "a tensor"
         label = what if len(names) == 1 else f"{what} as `{name}`"
@@ -222,7 +234,7 @@ def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:
         return Judgement(
             Status.FAILED,
             f"`{target.name}` should return {label}, it returned {came}",
-            next_step=_NUMBER_STEP if number else _return_step(part.type, evidence.words),
+            next_step=NUMBER_STEP if number else _return_step(part.type, evidence.words),
             fault=Fault.TYPE,
         )
     return None

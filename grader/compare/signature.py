@@ -95,8 +95,9 @@ def _form(call: Call, answer: Answer) -> list[object]:
     """
     info = answer.info
     shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
-    opaque = [place for place, name in enumerate(call.outputs) if name in call.opaque]
-    types = [p.type for i, p in enumerate(info.parts) if p.shape is None and i not in opaque]
+    # a number that comes as a tensor has the same value: a check of its own tells them apart
+    free = [i for i, n in enumerate(call.outputs) if n in call.opaque or n in call.numbers]
+    types = [p.type for i, p in enumerate(info.parts) if p.shape is None and i not in free]
     # a layer fused, or split by heads, has as many numbers as the layers of the reference
     unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []
     sought = sorted((one.name, one.shape) for one in info.sought)
@@ -185,16 +186,23 @@ def value_rows(calls: Sequence[Call]) -> list[int]:
 
     Calls with free values tell the least, and are left out where there are others.
     """
+    rows = pair_rows(calls)
+    bound = [i for i in rows if not calls[i].free]
+    told = any(calls[i].action is Action.FORWARD for i in bound)
+    return [i for i in rows if i in bound or not told or calls[i].action is Action.GRADIENT]
+
+
+def pair_rows(calls: Sequence[Call]) -> list[int]:
+    """Return the places of the calls that are made for two bugs at once."""
     forward = [i for i, c in enumerate(calls) if c.action is Action.FORWARD and not c.refused]
-    forward = [i for i in forward if not calls[i].free] or forward
     gradient = [i for i, c in enumerate(calls) if c.action is Action.GRADIENT]
     return forward + gradient[:1]
 
 
 def of_calls(pairs: Suspects, calls: Sequence[Call], rows: Sequence[int]) -> Suspects:
-    """Return what pairs of bugs, which have values alone, come to in some calls of a target."""
-    places = {row: place for place, row in enumerate(value_rows(calls))}
-    return pairs.part([places[row] for row in rows], None, [])
+    """Return the values that pairs of bugs come to in some calls of a target."""
+    places = pair_rows(calls)
+    return pairs.of_values([places.index(row) for row in rows])
 
 
 def branches(calls: Sequence[Call]) -> list[Array]:

@@ -26,7 +26,7 @@ class Claim:
     distance: float  # of the values, at most
     where: str  # the cases that are wrong, where others are right; "" for all
     everywhere: bool  # whether every call was looked at
-    ended: bool  # whether every call that was looked at gave an output
+    compared: bool  # whether every call that was looked at gave an output that can be compared
 
     @property
     def sentence(self) -> str:
@@ -42,7 +42,7 @@ class Claim:
         if self.where:
             return f"Where your output is wrong{self.where.rstrip()}, it equals"
         partly = "where your output can be compared, it equals"
-        start = "your output equals" if self.ended else partly
+        start = "your output equals" if self.compared else partly
         return (
             f"{start[0].upper()}{start[1:]}"
             if self.everywhere
@@ -50,13 +50,13 @@ class Claim:
         )
 
 
-def ways_of(groups: Sequence[Sequence[KnownBug]]) -> str:
+def ways_of(groups: Sequence[Sequence[KnownBug]], between: str = "; or ") -> str:
     """Return what is done under some bugs; those of a group act at once, in whatever order."""
     ways: dict[frozenset[str], str] = {}
     for group in groups:
         said = [bug.when for bug in group]
         ways.setdefault(frozenset(said), ", and ".join(said))
-    return "; or ".join(ways.values())
+    return between.join(ways.values())
 
 
 def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
@@ -65,6 +65,17 @@ def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     for bug in bugs:
         ways.setdefault(bug.when, bug.id)
     return tuple(ways.values()) if len(ways) > 1 else ()
+
+
+def cases_named(evidence: Evidence, calls: Sequence[Call], most: int) -> str:
+    """Return the names of the cases among some calls that are wrong, a blank for too many."""
+    names = dict.fromkeys(
+        evidence.case(call).name
+        for call in calls
+        if call.action is Action.FORWARD and not judge_call(evidence, call, Group.OUTPUT).passed
+    )
+    few = len(names) <= most and "main" not in names
+    return f" ({', '.join(names)})" if few and names else " "
 
 
 def nearness(distance: float) -> str:

@@ -294,7 +294,7 @@ def _locate(
     located = _first_wrong(evidence, results, rounds)
     if located and located.bugs:
         return located
-    by_structure = known_structure(evidence, aside)
+    by_structure = known_structure(evidence, pairs, aside)
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or _drawn(evidence, rounds) or located
 

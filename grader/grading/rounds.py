@@ -2,7 +2,8 @@
 
 1. first: every call, in float64
 2. arranged: all of a target once more, where its parameters are found to be meant in other roles
-3. float32: the calls of the targets that raise in float64, for they may insist on float32
+3. float32: the calls of the targets that raise in float64, for they may insist on float32; and
+   these in other roles, too
    here the answers are judged; then, for what failed,
 4. the smallest input that breaks a property, which `shrink` looks for
 5. options: an ordinary call with each option that may be unheard
@@ -42,6 +43,16 @@ _CONFIRMED = 3  # ways that are run once more, at most
 _RECORDED = 40  # ways whose steps are looked at
 Arranged = Mapping[str, Mapping[str, Arrangement]]  # by target and case, "" for all other cases
 _Fit = Callable[[Sequence[Call], Mapping[str, Answer]], bool]
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What some calls came to at a precision."""
+
+    kind: Earlier
+    calls: list[Call]
+    answers: dict[str, Answer]  # by call
+    dtype: str = "float64"
 
 
 @dataclass
@@ -95,8 +106,9 @@ class Rounds:
         self.kept = kept
         self._run_first(kept)
         for kind in self.jobs:
-            self._run_arranged(kind)
-            self._run_float32(kind)
+            first = _Made(kind, self._calls(kind), self.firsts[kind].answers)
+            self._run_arranged(first)
+            self._run_float32(first)
         for call in self.key.plan.trainings if self.trains else ():
             self._run_training(call)
 
@@ -136,8 +148,9 @@ class Rounds:
         most = max(tried)
         if most <= usual:
             return None
-        self.arranged[call.target] = self._settled(ways[tried.index(most)], call)
-        return {**self.answers, **self._run_in(call.earlier, self._calls(call.earlier))}
+        made = _Made(call.earlier, self._calls(call.earlier), self.firsts[call.earlier].answers)
+        self.arranged[call.target] = _settled(ways[tried.index(most)], call, made)
+        return {**self.answers, **self._run_in(made.kind, made.calls)}
 
     def try_options(
         self, call: Call, options: Mapping[str, Sequence[Mapping[str, Scalar]]]
@@ -188,69 +201,62 @@ class Rounds:
         end = self.clock.end()
         self.left, self.told = end.at - time.monotonic(), end.told
 
-    def _run_arranged(self, kind: Earlier) -> None:
+    def _run_arranged(self, made: "_Made") -> None:
         """Look for the roles of parameters, guessed at first, in which all values are right."""
-        answers = self.firsts[kind].answers
-        for target in dict.fromkeys(call.target for call in self._calls(kind)):
+        for target in dict.fromkeys(call.target for call in made.calls):
             calls = plain_calls(self.key, target)
-            if not calls or calls[0].earlier != kind or not calls[0].roles:
+            if not calls or calls[0].earlier != made.kind or not calls[0].roles:
                 continue
-            way = self._find_arrangement(kind, calls) or Arrangement({})
-            self.arranged[target] = self._settled(way, calls[0])
-            own = [call for call in self._calls(kind) if call.target == target]
+            if self._way(calls[0]) != Arrangement({}):
+                continue  # found in float64
+            way = self._find_arrangement(made, calls) or Arrangement({})
+            self.arranged[target] = _settled(way, calls[0], made)
+            own = [call for call in made.calls if call.target == target]
             if changed := [call for call in own if self._way(call) != Arrangement({})]:
-                again = self._run_in(kind, self._calls(kind))
-                self.firsts[kind].answers = answers = answers | {c.id: again[c.id] for c in changed}
+                again = self._run_in(made.kind, made.calls, made.dtype)
+                made.answers.update({call.id: again[call.id] for call in changed})
 
-    def _find_arrangement(self, kind: Earlier, calls: Sequence[Call]) -> Arrangement | None:
+    def _find_arrangement(self, made: "_Made", calls: Sequence[Call]) -> Arrangement | None:
         """Return the first way in which some calls have right values, or those of a known bug."""
-        first, answers = calls[0], self.firsts[kind].answers
-        ways = arrangements_of(first, answers[first.id].info.bound)
+        first, answers = calls[0], made.answers
         answered = all(answers[call.id].status is AnswerStatus.OK for call in calls)
+        ways = arrangements_of(first, answers[first.id].info.bound)
         if not ways or not answered or self._agree(calls, answers):
             return None
-        tried = self._try(kind, first, ways)
+        tried = self._try(made.kind, first, ways, made.dtype)
         for fit in (self._agree, self._known):
             if fit(calls, answers):
                 return None  # as they are
             pairs = zip(ways, tried, strict=True)
             fitting = [way for way, answer in pairs if fit([first], {first.id: answer})]
             for way in fitting[:_CONFIRMED]:
-                if self._confirms(kind, calls, way, fit):
+                if self._confirms(made, calls, way, fit):
                     return way
         return None
 
-    def _confirms(self, kind: Earlier, calls: Sequence[Call], way: Arrangement, fit: _Fit) -> bool:
+    def _confirms(self, made: "_Made", calls: Sequence[Call], way: Arrangement, fit: _Fit) -> bool:
         """Whether the code that answered at first is the one that a way makes right.
 
         A fresh child gets the calls of the first one. In half of the cases, which it cannot tell
         from the others, values are exchanged. There they have to fit, and elsewhere be as at first:
         code that answers otherwise from child to child, by a try or by chance, does not pass.
         """
-        first = self.firsts[kind].answers
-        own = [call for call in self._calls(kind) if call.target == calls[0].target]
+        own = [call for call in made.calls if call.target == calls[0].target]
         plain = {call.case for call in calls}
         chosen = _half(self.key, calls, [call for call in own if call.case not in plain])
-        settled = self._settled(way, calls[0])
+        way_of = _settled(way, calls[0], made)
         usual = Arrangement({})
-        mixed = {c: settled.get(c, settled.get("", usual)) for c in chosen}
-        again = self._run_in(kind, self._calls(kind), arranged={calls[0].target: mixed})
+        mixed = {c: way_of.get(c, way_of.get("", usual)) for c in chosen}
+        arranged = {calls[0].target: mixed}
+        again = self._run_in(made.kind, made.calls, made.dtype, arranged=arranged)
         same = [call for call in own if call.case not in mixed]
         return fit([call for call in calls if call.case in mixed], again) and all(
-            same_outputs(first[call.id], again[call.id]) for call in same
+            same_outputs(made.answers[call.id], again[call.id]) for call in same
         )
 
-    def _settled(self, way: Arrangement, first: Call) -> dict[str, Arrangement]:
-        answers = self.firsts[first.earlier].answers
-        forward = [call for call in self._calls(first.earlier) if call.target == first.target]
-        bound = {
-            call.case: answers[call.id].info.bound
-            for call in forward
-            if call.action is Action.FORWARD
-        }
-        return settled(way, first.case, bound)
-
-    def _try(self, kind: Earlier, call: Call, ways: Sequence[Arrangement]) -> list[Answer]:
+    def _try(
+        self, kind: Earlier, call: Call, ways: Sequence[Arrangement], dtype: str = "float64"
+    ) -> list[Answer]:
         """Return what a call comes to in each of some ways; all are tried in one round.
 
         A child can tell that something is tried here: what it answers only suggests a way.
@@ -263,7 +269,7 @@ class Rounds:
             keys = {role: f"{key}~{number}" for role, key in call.parameters.items()}
             one = replace(call, id=f"{call.id}~{number}", parameters=keys, watch=False)
             calls.append(one)
-        answers = self._collect(kind, calls, tensors=tensors).answers
+        answers = self._collect(kind, calls, dtype, tensors=tensors).answers
         return [answers[one.id] for one in calls]
 
     def _way(self, call: Call, arranged: Arranged | None = None) -> Arrangement:
@@ -295,11 +301,13 @@ class Rounds:
     def _agree(self, calls: Sequence[Call], answers: Mapping[str, Answer]) -> bool:
         return all(agrees(c, self.key, answers, self.course.tolerances) for c in calls)
 
-    def _run_float32(self, kind: Earlier) -> None:
-        retried = calls_to_retry(self.key, self.firsts[kind].answers)
-        again = [call for call in retried if call.earlier == kind]
+    def _run_float32(self, first: "_Made") -> None:
+        retried = calls_to_retry(self.key, first.answers)
+        again = [call for call in retried if call.earlier == first.kind]
         if again:
-            self.answers32 |= self._run_in(kind, again, "float32")
+            answers = self._run_in(first.kind, again, "float32")
+            self._run_arranged(_Made(first.kind, again, answers, "float32"))
+            self.answers32 |= answers
 
     def _calls(self, kind: Earlier) -> list[Call]:
         return [call for call in self.key.plan.calls if call.earlier == kind]
@@ -332,6 +340,16 @@ class Rounds:
                 end=self.end,
                 kept=kept,
             )
+
+
+def _settled(way: Arrangement, first: Call, made: _Made) -> dict[str, Arrangement]:
+    """Return the way of each case of a target, from that of its first."""
+    bound = {
+        call.case: made.answers[call.id].info.bound
+        for call in made.calls
+        if call.target == first.target and call.action is Action.FORWARD
+    }
+    return settled(way, first.case, bound)
 
 
 def _named(calls: Sequence[Call], tensors: Mapping[str, Array]) -> dict[str, Array]:

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+import numpy as np
 import torch
 
 from grader.checks.judge import check_target
 from grader.compare.bugs import FAR, farthest
 from grader.compare.evidence import Evidence
 from grader.compare.retry import calls_to_retry
-from grader.compare.signature import sign, sign_steps, step_calls, value_rows
+from grader.compare.signature import pair_rows, sign, sign_steps, step_calls
 from grader.course.bugs import Bug, Mutant, bugs_path, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -24,7 +25,7 @@ from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
 from grader.records.ids import BIASES
 from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
-from grader.records.signatures import Signature, Suspects
+from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
@@ -103,13 +104,17 @@ def _refuse_unfair_checks(runner: "MutantRunner") -> None:
 
 
 def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
-    """Return, for each target, the values under two bugs at once, both of which values show."""
+    """Return, for each target, the answers under two bugs at once.
+
+    Values show both, or the number of parameters does.
+    """
     folder, exercise, source = runner.folder, runner.exercise, runner.source
     shown = {bug.key for bug in runner.key.book.bugs if bug.shown_by_values}
+    sized = {name for target in exercise.targets for name in _of_other_sizes(runner, target)}
     mutants = [
         mutant
         for bug in load_bugs(folder, exercise, source)
-        if bug.key in shown
+        if bug.key in shown | sized
         for mutant in mutants_of(folder, exercise, bug, source)
     ]
     found: dict[str, Suspects] = {}
@@ -120,13 +125,27 @@ def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
         for first, second in combinations(near, 2):
             names = (first.bug.key, second.bug.key)
             own = target.name in (first.bug.target, second.bug.target) and len(set(names)) > 1
-            both = compose(first, second, source) if own else None
-            signature = runner.sign_values(replace(first, source=both), target) if both else None
+            audits = sized.issuperset(names)
+            alike = audits or shown.issuperset(names)
+            both = compose(first, second, source) if own and alike else None
+            made = replace(first, source=both) if both else None
+            signature = runner.sign_pair(made, target, audits=audits) if made else None
             if signature is not None:
                 rows.append((names, signature))
         if rows:
             found[target.name] = Suspects.gather(rows)
     return found
+
+
+def _of_other_sizes(runner: "MutantRunner", target: Target) -> set[str]:
+    """The bugs with which a module has another number of parameters."""
+    own = runner.key.suspects.get(target.name)
+    if own is None:
+        return set()
+    calls = runner.key.plan.of_target(target.name)
+    right = sign(calls, runner.key.answers, runner.key.plan.tensors, []).codes
+    other = (own.codes != right)[:, :, Code.REGISTERED].any(axis=1)
+    return {own.names[row][0] for row in np.flatnonzero(other)}
 
 
 def affected(exercise: Exercise, name: str) -> list[Target]:
@@ -205,16 +224,19 @@ class MutantRunner:
             signatures[target.name] = sign(own, dict(answers), self.key.plan.tensors, judged)
         return Finding(mutant, answers, answers32, evidences, results, signatures)
 
-    def sign_values(self, mutant: Mutant, target: Target) -> Signature | None:
-        """Return the values' signature, None where the text does not even load."""
+    def sign_pair(self, mutant: Mutant, target: Target, *, audits: bool) -> Signature | None:
+        """Return the signature of `pair_rows`, None where the text does not even load.
+
+        How many numbers are registered is counted where `audits` says so, for it takes time.
+        """
         own = self.key.plan.of_target(target.name)
-        calls = [own[row] for row in value_rows(own)]
+        calls = [own[row] for row in pair_rows(own)]
         try:
-            answers = self._run(mutant, calls, torch.float64, audits=False)
+            answers = self._run(mutant, calls, torch.float64, audits=audits)
         except CourseError:
             return None  # no submission can equal it
         signature = sign(calls, answers, self.key.plan.tensors, [])
-        return signature.of_values(range(len(calls)))
+        return signature.part(range(len(calls)), range(Code.REGISTERED + 1), [])
 
     def sign_steps(self, mutant: Mutant, target: str) -> Array:
         """Return what is kept of a target's named steps."""

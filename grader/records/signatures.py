@@ -176,6 +176,23 @@ class Suspects:
             for row in np.flatnonzero(fits & (misses == least))
         ]
 
+    def matching_in_form(
+        self, seen: Signature, right: Signature, tolerance: float
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """Return the suspects that `seen` equals on every call where its form is the due one.
+
+        On all others their form is another than `right`'s, too. Where the form is the due one
+        everywhere, or nothing but right there, none come back.
+        """
+        due = (seen.codes == right.codes).all(axis=1)
+        correct = Suspects.gather([((), right)]).equal_calls(seen, tolerance)[0][0]
+        if due.all() or correct[due].all():
+            return []
+        equal, apart = self.equal_calls(seen, tolerance)
+        alike = (self.codes == right.codes).all(axis=2) == due
+        fits = (alike & (equal | ~due)).all(axis=1)
+        return [(self.names[row], float(apart[row][due].max())) for row in np.flatnonzero(fits)]
+
     def equal_rows(self, others: "Suspects", tolerance: float) -> Array:
         """Which calls of which of `others` are as this one's only row."""
         apart = np.abs(others.values - self.values) / (1 + np.abs(self.values))

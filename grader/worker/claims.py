@@ -40,7 +40,7 @@ class CallClaim:
     def add_output(self, call: WorkerCall, name: str, value: Any) -> None:
         """Take an output: a tensor, or a number where one is due, as a tensor without axes.
 
-        What is opaque is no claim.
+        A number may come as such a tensor, too. What is opaque is no claim.
         """
         if name in call.opaque:
             return
@@ -48,6 +48,8 @@ class CallClaim:
             self.add(tensor_name(Group.OUTPUT, name), value)
         elif type(value) in (int, float):
             self.add(tensor_name(Group.OUTPUT, name), _as_tensor(value))
+        elif type(value) is Tensor and value.ndim == 0 and value.layout is torch.strided:
+            self.add(tensor_name(Group.OUTPUT, name), value.detach().double())
 
     def add_returned(self, call: WorkerCall, returned: Any) -> None:
         """Describe what a call returned, and take its outputs."""

@@ -221,6 +221,7 @@ def test_another_name_for_what_was_planted_is_none(reported: Callable[..., Any])
     assert "a name that is not so" not in _kinds(oracle, made, equal)
 
 
+@pytest.mark.long
 def test_one_of_three_is_named_by_the_cases_that_it_alone_explains(stand: OpenStand) -> None:
     bench = stand("exercise11")
     names = ("context-overflows", "first-position", "one-too-few")
@@ -241,6 +242,7 @@ def test_points_lost_for_nothing_are_a_fault(reported: Callable[..., Any]) -> No
     assert "right code loses points" in _kinds(oracle, made, replace(report, result=poor))
 
 
+@pytest.mark.long
 def test_points_for_idle_code_are_a_fault(reported: Callable[..., Any]) -> None:
     oracle, made, report = reported("exercise4", "idle FeedForward/zeros")
     assert _kinds(oracle, made, report) == set()

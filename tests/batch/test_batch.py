@@ -345,6 +345,7 @@ def test_batch_keeps_scores_and_a_summary(
     assert told.items() <= public.items()  # no expected value of a hidden case is told
 
 
+@pytest.mark.long
 def test_pictures_of_a_hidden_result_are_those_of_the_public_cases(
     three: Path, tmp_path: Path, statistics: CourseFolder
 ) -> None:

@@ -18,7 +18,7 @@ from grader.grading.jobs import Standins
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import Diagnosis, ExerciseResult, Kind, Status
 
 _SOLUTIONS = ROOT / "solutions"
 
@@ -33,6 +33,10 @@ def _changed(file: str, *changes: tuple[str, str]) -> dict[str, str]:
 
 def _named(result: ExerciseResult) -> dict[str, tuple[str, ...]]:
     return {d.target: d.bugs for d in result.diagnoses}
+
+
+def _of(result: ExerciseResult, target: str) -> Diagnosis:
+    return next(d for d in result.diagnoses if d.target == target)
 
 
 def test_diagnosis_names_a_bug_written_in_other_words(grade_text: Callable[..., Any]) -> None:
@@ -70,6 +74,109 @@ def test_a_bug_of_structure_is_told_from_another_that_registers_as_many_numbers(
     earlier = {f"exercise{i}": solution(f"exercise{i}") for i in range(1, 7)}
     result = grade_text(_changed("exercise7_classifier.py", depth, values) | earlier)
     assert _named(result)["build_classifier"] == ("depth-ignored",)
+
+
+def test_a_mistake_is_named_by_the_types_of_what_comes_back(
+    grade_text: Callable[..., Any],
+) -> None:
+    """Two more mistakes make every value another one, and its shape in many cases."""
+    keys = ("keys = self.to_keys(x)", "keys = self.to_keys(x.cumsum(1))")
+    joined = ("return queries, keys, values", "return torch.cat([values, keys, queries], dim=-1)")
+    torch = ("from torch import Tensor", "import torch\nfrom torch import Tensor")
+    result = grade_text(_changed("exercise2_qkv_projection.py", torch, keys, joined))
+    found = result.diagnoses[0]
+    assert (found.target, found.bugs) == ("QKVProjection", ("stacked-return",))
+    assert found.evidence == (
+        "No known mistake explains all. In every case you return the same types as when the three "
+        "tensors come back joined in one."
+    )
+
+
+def test_a_mistake_is_named_where_the_shape_is_right(grade_text: Callable[..., Any]) -> None:
+    """Where torch spreads an axis of one, a wrong shape comes out and no exception."""
+    mix = "output = weights @ value"
+    spread = "output = torch.einsum('bqk,bkd->bqd', weights.transpose(1, 2), value)"
+    result = grade_text(_changed("exercise1_attention.py", (mix, spread)))
+    found = _of(result, "scaled_dot_product_attention")
+    assert found.bugs == ("weights-transposed",)
+    assert found.evidence == (
+        "Where your output can be compared, it equals, to 1e-12, what comes out when the weights "
+        "are transposed before they meet the values."
+    )
+
+
+def test_what_is_not_registered_is_told_although_most_calls_raise(
+    grade_text: Callable[..., Any],
+) -> None:
+    """A call that raises says nothing of what hangs on the module."""
+    table = 'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))'
+    result = grade_text(
+        _changed(
+            "exercise6_position_encoding.py",
+            (table, "self.encoding = sinusoidal_encoding(max_len, embed_dim)"),
+            ("encoding = self.encoding[:t]", "encoding = self.encoding"),
+        )
+    )
+    named = _named(result)["SinusoidalPositionEncoding"]
+    assert named == ("positions-not-sliced", "not-a-buffer")
+
+
+def test_a_number_that_comes_as_a_tensor_costs_its_own_check(
+    grade_text: Callable[..., Any],
+) -> None:
+    back = ("return loss.item()", "return loss")
+    result = grade_text(_changed("exercise12_training.py", back))
+    failed = [c for c in result.checks if c.target == "training_step" and c.failed]
+    assert {c.id.kind for c in failed} == {Kind.SHAPE}
+    found = _of(result, "training_step")
+    assert found.bugs == ("tensor-returned",)
+    assert "`loss` is a tensor, where a number is asked for" in found.sentence
+    forgotten = ("    optimizer.zero_grad()\n", "")
+    result = grade_text(_changed("exercise12_training.py", back, forgotten))
+    found = _of(result, "training_step")
+    assert found.bugs == ("gradients-add-up",)
+    assert found.deviations == ("`loss` is a tensor, where a number is asked for",)
+
+
+def test_layers_without_telling_names_are_tried_in_float32_too(
+    grade_text: Callable[..., Any],
+) -> None:
+    """Code that raises in float64, and makes the keys by the layer that is made first."""
+    text = """
+import torch
+from torch import nn
+
+
+class QKVProjection(nn.Module):
+    def __init__(self, embed_dim, head_dim, *, bias=False):
+        super().__init__()
+        self.lin_a = nn.Linear(embed_dim, head_dim, bias=bias)
+        self.lin_b = nn.Linear(embed_dim, head_dim, bias=bias)
+        self.lin_c = nn.Linear(embed_dim, head_dim, bias=bias)
+
+    def forward(self, x):
+        ones = torch.ones(x.size(1), x.size(1), dtype=torch.float32, device=x.device)
+        return self.lin_b(x), self.lin_a(x), torch.diag(torch.diag(ones)) @ self.lin_c(x)
+"""
+    result = grade_text({"exercise2": text})
+    failed = [c for c in result.checks if c.target == "QKVProjection" and c.failed]
+    assert {c.id.kind for c in failed if c.id.name != "dtype-hard-coded"} == {Kind.PROPERTY}
+    assert [c.id.name for c in failed if c.id.kind is Kind.PROPERTY] == ["dtype"]
+
+
+def test_two_sizes_that_are_wrong_at_once_are_named(shipped_engine: Engine) -> None:
+    (text,) = _changed(
+        "exercise4_feed_forward.py",
+        ("size = 4 * embed_dim if hidden_dim is None else hidden_dim", "size = 2 * embed_dim"),
+    ).values()
+    exercise = shipped_engine.folder.course.exercise("exercise4")
+    source = Source(exercise.file, units=((exercise.file, text),))
+    found = shipped_engine.run(exercise, Submission({"exercise4": source})).result.diagnoses[0]
+    assert found.bugs == ("hidden-dim-ignored", "hidden-default-wrong")
+    assert found.evidence == (
+        "No known mistake explains all. In every case your module registers as many numbers as "
+        "when hidden_dim is ignored, and the hidden width is not four times embed_dim by default."
+    )
 
 
 def test_right_values_are_never_put_down_to_two_bugs(

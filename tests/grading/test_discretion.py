@@ -186,6 +186,7 @@ def hidden(public: Engine, key_cache: Path) -> Engine:  # noqa: ARG001 - a key i
 SOLUTION = (ROOT / "solutions" / "exercise1_attention.py").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_mistake_is_told_in_the_words_of_the_public_cases(hidden: Engine, public: Engine) -> None:
     text = re.sub(r"softmax\((\w+), dim=-1\)", r"softmax(\1, dim=-2)", SOLUTION)
     assert text != SOLUTION

@@ -19,11 +19,16 @@ QUESTIONS = [
     for exercise in _COURSE.course.exercises
     for number, question in enumerate(read_questions(_COURSE, exercise), start=1)
 ]
+_SOME = 4  # one variant of so many is tried by `make test`, all by `make soak`
 VARIANTS = [
-    pytest.param(exercise_id, path, id=f"{exercise_id}-{path.stem}")
+    pytest.param(
+        *(exercise_id, path),
+        id=f"{exercise_id}-{path.stem}",
+        marks=[pytest.mark.long] if place % _SOME else [],
+    )
     for exercise_id in EXERCISES
     if read_questions(_COURSE, _COURSE.course.exercise(exercise_id))
-    for path in sorted((TESTS / "variants" / exercise_id).glob("*.py"))
+    for place, path in enumerate(sorted((TESTS / "variants" / exercise_id).glob("*.py")))
 ]
 
 

@@ -93,6 +93,7 @@ def test_a_course_without_data_shows_an_empty_folder(lending: CourseFolder, tmp_
         assert _graded(second, looking).status is Status.PASSED
 
 
+@pytest.mark.long
 def test_data_travels_with_the_bundle_and_is_checked(
     lending: CourseFolder, tmp_path: Path, run_grade: RunGrade
 ) -> None:

@@ -249,6 +249,7 @@ def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.long
 def test_class_is_graded_exported_and_told(
     run_program: RunGrade, keras: CourseFolder, bundle: Path, handed_in: Path, tmp_path: Path
 ) -> None:
@@ -287,6 +288,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, key_cache: Path) -> Path:  #
     return place
 
 
+@pytest.mark.long
 def test_hidden_cases_grade_the_same(
     run_program: RunGrade, small: Path, handed_in: Path, tmp_path: Path
 ) -> None:
@@ -312,6 +314,7 @@ class _Silent:
     def key_step(self, what: str) -> None: ...
 
 
+@pytest.mark.long
 def test_nbgrader_grades_the_notebooks(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,11 +39,12 @@ _TOLD = (
     (" raised ", ("option-refused",)),
     (" in place of ", ("wrong-exception", "refusal-missing")),
     (" goes unnoticed", ("refusal-missing",)),
+    (" is a tensor, where a number", ("number-as-tensor",)),
 )
 # may come of a bug
 _BY_BUGS = (
     *(" raised ", " in place of ", " goes unnoticed", "is not used"),
-    *("dropout acts although", "^biases "),
+    *("dropout acts although", "^biases ", " is a tensor, where a number"),
 )
 _UP_TO_THERE = "Everything up to there is right"
 
