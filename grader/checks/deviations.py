@@ -103,7 +103,8 @@ def tell(
     for result in results:
         due = [d for d in deviations if d.explains(evidence, result.id)]
         if due and result.failed:
-            result = replace(result, next_step=due[0].step, told=True)
+            steps = [one.step for one in due] if result.kind is Kind.PROPERTY else [due[0].step]
+            result = replace(result, next_step="; ".join(dict.fromkeys(steps)), told=True)
             if result.kind is not Kind.PROPERTY:
                 result = replace(result, message=due[0].sentence)
         told.append(result)
@@ -251,24 +252,29 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     surplus = _surplus(info)
     count = (info.registered or 0) - (expected.info.registered or 0)
     explained = sum(prod(one.shape) for one in surplus) - sum(prod(r.shape) for r in absent)
-    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    audits = {p.name for p in kinds if isinstance(p, Registered)}
-    registered = frozenset(audits if count == explained else ())
+    registered = _audits(evidence) if count == explained else frozenset()
     found = []
     if absent:
-        layers = " and ".join(_layer(info, r.name) for r in absent)
+        layers, own = (
+            " and ".join(name(info, role.name) for role in absent) for name in (_layer, _own_layer)
+        )
         said = f"{layers} {'has' if len(absent) == 1 else 'have'} no bias"
-        step = evidence.words.biased
+        step = evidence.words.biased.format(own)
         found.append(Deviation(said, step, frozenset([BIASES]), registered, of_biases=True))
     if surplus and registered:
-        names = [f"`{clean(one.name, 60)}`" for one in surplus[:_SHOWN]]
-        listed = f" ({', '.join(names)}{', …' if len(surplus) > _SHOWN else ''})"
         asked = "bias" in evidence.key.plan.groups(evidence.target.name)
         what = "biases although bias=False" if asked else "biases that nobody asked for"
-        sentence = f"{what}{listed}"
-        step = evidence.words.bias_passed_on if asked else evidence.words.unbiased
+        sentence = f"{what} ({_listed([one.name for one in surplus])})"
+        layers = _listed([one.name.rpartition(".")[0] or one.name for one in surplus])
+        step = (evidence.words.bias_passed_on if asked else evidence.words.unbiased).format(layers)
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
+
+
+def _audits(evidence: Evidence) -> frozenset[str]:
+    """The properties that count what is registered."""
+    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    return frozenset(p.name for p in kinds if isinstance(p, Registered))
 
 
 def _surplus(info: Info) -> list[ParameterShape]:
@@ -282,9 +288,20 @@ def _surplus(info: Info) -> list[ParameterShape]:
     ]
 
 
+def _listed(names: Sequence[str]) -> str:
+    """Some names, and that there are more."""
+    shown = [f"`{clean(name, 60)}`" for name in names[:_SHOWN]]
+    return f"{', '.join(shown)}{', …' if len(names) > _SHOWN else ''}"
+
+
 def _layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it and as the course does."""
+    stem, name = f"`{role.removesuffix('.bias')}`", _own_layer(info, role)
+    return stem if name == stem else f"{name}, used as {stem},"
+
+
+def _own_layer(info: Info, role: str) -> str:
+    """The layer that lacks a bias, as the submission calls it."""
     stem = role.removesuffix(".bias")
     own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
-    name = clean(own[0].rpartition(".")[0], 60) if own else stem
-    return f"`{stem}`" if name == stem else f"`{name}`, used as `{stem}`,"
+    return f"`{clean(own[0].rpartition('.')[0], 60) if own else stem}`"

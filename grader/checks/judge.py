@@ -18,6 +18,7 @@ from grader.compare.evidence import (
     Fault,
     Judgement,
 )
+from grader.compare.lost import cut_at
 from grader.compare.outcomes import NUMBER_STEP, as_tensor, judge_call, lacks_bias
 from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
@@ -172,11 +173,15 @@ def _shown(target: Target, case: DrawnCase) -> ShownCase:
     return ShownCase(case.name, case.dims, case.construct, case.options, given or None)
 
 
-def point_to_hint(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Where the mistake is named, its hint is the better next step; it explains gradients, too."""
+def point_to_hint(evidence: Evidence, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Where the mistake is named, its hint is the better next step, of gradients too.
+
+    A line that is known to cut them off is better still.
+    """
+    line = cut_at(evidence)
     return [
         replace(r, next_step=FOLLOW_HINT)
-        if r.next_step == BY_HAND or (r.kind is Kind.GRADIENT and r.failed)
+        if r.next_step == BY_HAND or (r.kind is Kind.GRADIENT and r.failed and not line)
         else r
         for r in results
     ]

@@ -5,9 +5,9 @@ import re
 
 from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
+from grader.compare.lost import thrown_away
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
-from grader.compare.thrown import thrown_away
 from grader.course.models import Target
 from grader.course.traps import Trap
 from grader.handin.read import method_names

@@ -12,6 +12,7 @@ from grader.compare.advice import (
     renamed_forward,
 )
 from grader.compare.evidence import SEEK_LAYER, Evidence, Fault, Judgement
+from grader.compare.lost import cut_at, local_layer
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
@@ -20,6 +21,7 @@ from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape
 from grader.worker.protocol import Cause
 
+_TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
 
 
@@ -118,7 +120,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
         return Judgement(
             Status.FAILED,
             f"no gradient can flow: what `{name}` returns is cut off from its inputs",
-            next_step=evidence.words.uncut,
+            next_step=cut_at(evidence) or evidence.words.uncut,
             case=case,
             fault=Fault.RAISED,
         )
@@ -249,7 +251,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {present or 'no parameters'}",
-        SEEK_LAYER,
+        local_layer(evidence) or (_TURNED if _is_turned(wanted, there) else SEEK_LAYER),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,
@@ -279,6 +281,12 @@ def _sought(evidence: Evidence, answer: Answer) -> list[Sized]:
     ]
 
 
+def _is_turned(wanted: Sequence[Sized], there: Sequence[Sized]) -> bool:
+    """Whether each matrix that is due is there with rows for columns."""
+    due = [one.shape for one in wanted if len(one.shape) == 2]
+    return bool(due) and {shape[::-1] for shape in due} <= {one.shape for one in there}
+
+
 def _out_of_sight(
     words: Vocabulary, hiding: LooseThing, sought: str, outcome: Judgement
 ) -> Judgement:
@@ -301,7 +309,7 @@ def _lacking_bias(
         outcome,
         message=f"{named} {verb}: nothing fits {sought}",
         detail="",
-        next_step=words.biased,
+        next_step=words.biased.format("them" if len(layers) > 1 else "it"),
     )
 
 

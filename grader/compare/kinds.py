@@ -150,6 +150,16 @@ def none_unpacked(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as al
     return Reason("what stands on the right of the = is None: check that it ends in a return")
 
 
+def not_unpacked(found: Found, scene: Scene) -> Reason:
+    """Say what cannot be taken apart: a layer that is not called, for one."""
+    assigned = scene.line.node
+    value = assigned.value if isinstance(assigned, ast.Assign) else None
+    if isinstance(value, ast.Attribute):
+        code = shown(value)
+        return Reason(f"`{code}` is a {found[1]}, not what comes out of it: call it, `{code}(...)`")
+    return Reason(f"what stands on the right of the = is one {found[1]}, not several things")
+
+
 def without_attribute(found: Found, scene: Scene) -> Reason | None:
     """Say what has no such attribute."""
     kind, name = found[1], found[2]
@@ -238,6 +248,7 @@ RULES = (
     (r"^'(\w+)' object is not iterable", not_iterable),
     (r"^'(\w+)' object is not subscriptable", not_subscriptable),
     (r"cannot unpack non-iterable NoneType", none_unpacked),
+    (r"cannot unpack non-iterable (\w+) object", not_unpacked),
     (r"^'(\w+)' object has no attribute '(\w+)'", without_attribute),
     (r"^module '([\w.]+)' has no attribute '(\w+)'", lambda found, _: Reason(
         f"there is no `{found[2]}` in {found[1]}: look at its spelling")),

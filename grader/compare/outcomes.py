@@ -11,7 +11,7 @@ from grader.compare.evidence import (
     Judgement,
 )
 from grader.compare.explain import describe_student_error, explain_status
-from grader.compare.thrown import thrown_away
+from grader.compare.lost import cut_at, thrown_away
 from grader.compare.vocabulary import Vocabulary
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
@@ -166,7 +166,7 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.FINITE:
         return "look for a division by zero or an overflow in exp"
     if group is Group.GRADIENT:
-        return words.uncut
+        return cut_at(evidence) or words.uncut
     return thrown_away(evidence) or BY_HAND
 
 

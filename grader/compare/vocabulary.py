@@ -38,9 +38,9 @@ class Vocabulary:
         "look for .detach(), .data, no_grad, requires_grad=False or an operation that cuts the "
         "graph"
     )
-    biased: str = "give it one: torch makes it unless told otherwise"
-    unbiased: str = "make these layers with bias=False"
-    bias_passed_on: str = "pass `bias=bias` to these layers"
+    biased: str = "give {} a bias: torch makes one unless told otherwise"
+    unbiased: str = "make {} with bias=False"
+    bias_passed_on: str = "pass `bias=bias` to {}"
     own_dtype: str = (
         "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not "
         "in the formula"
@@ -106,9 +106,9 @@ _WORDS = {
         fixed="make what is fixed with self.add_weight(trainable=False)",
         uncut="look for ops.stop_gradient, ops.convert_to_numpy, .detach() or another operation "
         "that cuts the path of the gradients",
-        biased="give it one: Keras' layers have one unless told otherwise",
-        unbiased="make these layers with use_bias=False",
-        bias_passed_on="pass `use_bias=use_bias` to these layers",
+        biased="give {} a bias: Keras' layers have one unless told otherwise",
+        unbiased="make {} with use_bias=False",
+        bias_passed_on="pass `use_bias=use_bias` to {}",
         own_dtype='follow the input\'s dtype: no ops.cast(x, "float32"), no dtype="float32", and '
         "no epsilon that is not in the formula",
         any_dtype="follow the input's dtype: no ops.cast to a fixed dtype",

@@ -98,13 +98,15 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
     hint = f"ook at how `{steps.wrong}` is made"
     if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
         hint = "ook at what is done with the steps before it, and at what is returned"
-    elif steps.complete:
-        hint = f"ook at all that is done from there to `{steps.wrong}`"
+    elif steps.complete:  # they are there: which of them is used as what no value tells
+        hint = f"ook at which of them `{steps.wrong}` is made of, and how"
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),
         step=steps.wrong,
-        hint=f"Everything up to there is right: l{hint}." if steps.complete else f"L{hint}.",
+        hint=f"The values of the steps before are right: l{hint}."
+        if steps.complete
+        else f"L{hint}.",
         evidence=steps.told(),
     )
 

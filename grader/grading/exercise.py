@@ -37,8 +37,10 @@ from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
+from grader.records.ids import BIASES
 from grader.records.key import AnswerKey
 from grader.records.results import (
+    RIGHT_PLAIN,
     RIGHT_VALUES,
     CheckResult,
     Diagnosis,
@@ -184,7 +186,7 @@ def _judge(
             evidence, known = other, again
     found = known.diagnosis
     results = _told_by_name(evidence, tell(evidence, known.deviations, results), found)
-    checks = point_to_hint(results) if known.names else results
+    checks = point_to_hint(evidence, results) if known.names else results
     return _Judged(evidence, checks, found, notes_of(evidence, wrong=_is_wrong(results)))
 
 
@@ -253,7 +255,7 @@ def _diagnose(
     rounds: Rounds,
     pairs: Callable[[], Mapping[str, Suspects]],
 ) -> _Known:
-    suspects = evidence.key.suspects
+    suspects, nothing = evidence.key.suspects, Diagnosis(evidence.target.name, (), "", "")
     if all(r.status is Status.PASSED for r in results):
         return _Known(None)
     known = diagnose(evidence, results, suspects, pairs, whole=True)
@@ -266,15 +268,15 @@ def _diagnose(
     aside = look_aside(evidence, deviations, results)
     told = tuple(deviation.sentence for deviation in deviations)
     if deviations and all(_is_told(r, aside) for r in results):
-        right = Diagnosis(evidence.target.name, (), "", "", RIGHT_VALUES, told)
-        said = replace(right, bugs=known.bugs, hint=known.hint) if known else right
-        return _Known(said, deviations)
+        values = RIGHT_PLAIN if any(d.groups - {BIASES} for d in deviations) else RIGHT_VALUES
+        right = replace(known or nothing, step="", evidence=values, deviations=told, either=())
+        return _Known(right, deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)
     if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
         beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
         return _Known(replace(known, deviations=tuple(d.sentence for d in beside)), beside)
     seen = found or _locate(evidence, results, rounds, pairs, aside)
-    said = replace(seen or Diagnosis(evidence.target.name, (), "", "", ""), deviations=told)
+    said = replace(seen or nothing, deviations=told)
     return _Known(said if seen or told else None, deviations, by_step=found is None)
 
 

@@ -47,6 +47,7 @@ class Step:
     values: Array  # as expected
     state: State
     held: Array | None  # what a variable of its name ended up with
+    there: bool  # whether some tensor of the run has the expected values
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ def _trace(
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
-    steps = _steps(target, key.steps(call.id), found, recorded)
+    unknown = State.NOT_REACHED if stopped else State.OPEN
+    steps = _steps(target, key.steps(call.id), found, recorded, unknown)
     return Trace(
         target=target.name,
         case=evidence.case(call),
@@ -145,14 +147,17 @@ def _steps(
     expected: Mapping[str, Array],
     found: StepsFound | None,
     recorded: Answer,
+    unknown: State,
 ) -> tuple[Step, ...]:
     states = found.states if found else {}
+    seen = of_group(recorded.tensors, Group.SEEN).values()
     return tuple(
         Step(
             name,
             expected[name],
-            states.get(name, State.NOT_REACHED),
+            states.get(name, unknown),
             ended_with(recorded, name),
+            any(same_values(expected[name], array) for array in seen),
         )
         for name in target.step_names
         if name in expected

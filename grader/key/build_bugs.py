@@ -126,14 +126,12 @@ def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
             names = (first.bug.key, second.bug.key)
             own = target.name in (first.bug.target, second.bug.target) and len(set(names)) > 1
             audits = sized.issuperset(names)
-            alike = audits or shown.issuperset(names)
-            both = compose(first, second, source) if own and alike else None
-            made = replace(first, source=both) if both else None
-            signature = runner.sign_pair(made, target, audits=audits) if made else None
-            if signature is not None:
-                rows.append((names, signature))
-        if rows:
-            found[target.name] = Suspects.gather(rows)
+            own &= audits or shown.issuperset(names)
+            if own and (both := compose(first, second, source)) is not None:
+                made = replace(first, source=both)
+                rows.append((names, runner.sign_pair(made, target, audits=audits)))
+        if some := [(names, signature) for names, signature in rows if signature is not None]:
+            found[target.name] = Suspects.gather(some)
     return found
 
 

@@ -26,6 +26,8 @@ from grader.worker.names import Group, of_group, tensor_name
 from grader.worker.protocol import Action
 
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
+_UNASKED = "dropout acts although none was asked for"
+_OUT = "take the dropout out, or give it the rate that is asked for"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 
@@ -62,7 +64,7 @@ class Dropout(Kind):
             return ""
         spread = of_group(answer.tensors, Group.SECOND).values()
         varies = any(float(np.nan_to_num(a).max(initial=0.0)) > STILL for a in spread)
-        return "dropout acts although none was asked for" if varies else ""
+        return _UNASKED if varies else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -95,6 +97,8 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
         if float(np.nan_to_num(second).max()) < STILL:
             return "dropout changes nothing", _NEXT_STEP
+        if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:
+            return _UNASKED, _OUT
         return "dropout changes the output too much or too little", _NEXT_STEP
     if not (np.abs(mean - due[0]) <= mean_room).all():
         return "dropout shifts the mean of the output", _NEXT_STEP

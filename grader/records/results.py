@@ -11,7 +11,10 @@ from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Scalar
 
 FORMAT_VERSION = 2
-RIGHT_VALUES = "Right values."  # the evidence where nothing but deviations is wrong
+# the evidence where nothing but deviations is wrong, of all values or of those without an option
+RIGHT_VALUES = "Right values."
+RIGHT_PLAIN = "Right values where no option is given."
+_RIGHT = (RIGHT_VALUES, RIGHT_PLAIN)
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 
@@ -218,14 +221,16 @@ class Diagnosis:
             return (Remark(self.evidence, hint=self.hint),)
         listed = self.deviations if len(self.deviations) > 1 else ()
         said = self._announced if listed else f"{self._announced} {self.deviations[0]}."
-        if self.evidence in ("", RIGHT_VALUES):  # then the hint is about the deviations
+        if self.evidence in ("", *_RIGHT):  # then the hint is about the deviations
             return (Remark(f"{self.evidence} {said}".strip(), listed, self.hint),)
         return Remark(self.evidence, hint=self.hint), Remark(said, listed)
 
     @property
     def _announced(self) -> str:
-        """How many deviations there are: "Two deviations:"."""
+        """How many deviations there are, where they are all: "Two deviations:"."""
         count = len(self.deviations)
+        if self.evidence not in _RIGHT:
+            return "Deviations:" if count > 1 else "A deviation:"
         number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
         return f"{number} deviation{'s' if count > 1 else ''}:"
 

@@ -59,6 +59,8 @@ def _found(step: Step) -> str:
     match step.state:
         case State.RIGHT:
             return "✓ the same values"
+        case State.WRONG if step.there:
+            return "✗ its values are there, but not in its place"
         case State.WRONG:
             return "✗ no tensor has its values" if step.held is None else "✗ yours has other values"
         case State.NOT_REACHED:

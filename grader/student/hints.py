@@ -7,7 +7,8 @@ from grader.course.lesson import Passage, find_passages, find_section, read_less
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import UsageError
-from grader.records.ids import CallId
+from grader.records.calls import PLAIN
+from grader.records.ids import BIASES, CallId
 from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.text import ended
@@ -17,6 +18,10 @@ from grader.student.stubs import untouched_stub
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
 _ENDED = "grade explain shows what your run made before it ended."
 _RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
+_ARGUMENTS = "Read the docstring again, argument by argument: which of them does your code use?"
+_BESIDE = (
+    "Compare with the docstring what there is beside values: biases, types, dropout, exceptions."
+)
 _DOCSTRING = (
     "Read the docstring once more: it says what goes in, what comes out and what is raised."
 )
@@ -142,7 +147,8 @@ def _of_deviations(
     lesson: Sequence[Passage],
 ) -> Advice:
     """Hints for what leaves the values right: one for each deviation."""
-    first = "Read the docstring again, argument by argument: which of them does your code use?"
+    groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
+    first = _ARGUMENTS if groups - {PLAIN, BIASES} else _BESIDE
     steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
     hints = (first, *(_sentence(step) for step in steps))
     checks = [check for check in told if check.kind is Kind.BUG]

@@ -256,7 +256,7 @@ def test_points_for_idle_code_are_a_fault(reported: Callable[..., Any]) -> None:
     [
         ({"evidence": "Step by step: hidden ✓ activated ✓"}, "check: a step is ✓ that is wrong"),
         (
-            {"step": "projected", "hint": "Everything up to there is right: look on."},
+            {"step": "projected", "hint": "The values of the steps before are right: look on."},
             "'everything up to there is right' is not so",
         ),
     ],

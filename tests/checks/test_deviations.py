@@ -35,7 +35,9 @@ def test_a_missing_bias_is_a_bias_of_zero(grade_text: GradeText) -> None:
         "property/registered",
     ]
     told = [c for c in result.checks if c.told]
-    assert {c.next_step for c in told} == {"give it one: torch makes it unless told otherwise"}
+    assert {c.next_step for c in told} == {
+        "give `unify_heads` a bias: torch makes one unless told otherwise"
+    }
 
 
 def test_biases_that_are_always_there_cost_one_property(grade_text: GradeText) -> None:

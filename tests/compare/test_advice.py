@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support import solution
+from support import find_check, solution
 
 from grader.records.results import CheckResult, ExerciseResult
 from grader.report.terminal import render_result
@@ -62,7 +62,7 @@ def test_layer_without_its_bias_is_named(
 ) -> None:
     check = _first(changed(exercise, (old, f"{old[:-1]}, bias=False)")), target)
     assert check.message.startswith(f"`{layer}` has no bias")
-    assert check.next_step == "give it one: torch makes it unless told otherwise"
+    assert check.next_step == (f"give `{layer}` a bias: torch makes one unless told otherwise")
 
 
 def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> None:
@@ -110,3 +110,65 @@ def test_mistake_seen_in_two_targets_is_told_once(changed: Any) -> None:
 def test_failure_by_exceptions_alone_is_not_taken_for_a_known_mistake(changed: Any) -> None:
     result = changed("exercise3", ("heads_first.reshape(", "heads_first.view("))
     assert [d.bugs for d in result.diagnoses] == []
+
+
+LOST = {
+    "a result": (
+        "exercise1",
+        (
+            (
+                "weights = torch.softmax(scores, dim=-1)  # (b, q, s)",
+                "weights = scores\n    weights.softmax(-1)",
+            ),
+        ),
+        "attention_weights/numeric",
+        "`weights.softmax(-1)` makes a new tensor, and nothing keeps it (",
+    ),
+    "the result of a product": (
+        "exercise1",
+        (("scores = products * factor  # (b, q, s)", "scores = products\n    scores * factor"),),
+        "attention_weights/numeric",
+        "`scores * factor` makes a new tensor, and nothing keeps it (",
+    ),
+    "the graph": (
+        "exercise1",
+        (
+            (
+                "products = query @ key.transpose(1, 2)  # (b, q, s)",
+                "products = query.detach() @ key.mT.detach()",
+            ),
+        ),
+        "attention_weights/gradient",
+        "`query.detach` cuts the graph (exercise1_attention.py, line ",
+    ),
+    "a layer": (
+        "exercise4",
+        (("self.expand = nn.Linear(", "expand = nn.Linear("), ("self.expand(x)", "x")),
+        "FeedForward/shape",
+        "`expand` is forgotten when __init__ ends: write `self.expand` (",
+    ),
+    "the order of sizes": (
+        "exercise2",
+        ((_QKV, _QKV.replace("embed_dim, head_dim", "head_dim, embed_dim")),),
+        "QKVProjection/shape",
+        "exchange the two lengths where the layer is made: the one that comes in stands first",
+    ),
+    "a call": (
+        "exercise2",
+        (
+            (
+                "queries, keys, values = self.projection(x)",
+                "queries, keys, values = self.projection",
+            ),
+        ),
+        "AttentionHead/shape",
+        "`self.projection` is a QKVProjection, not what comes out of it: call it, ",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_line_that_loses_something_is_told(changed: Any, what: str) -> None:
+    exercise, changes, check, step = LOST[what]
+    result = changed(exercise, *changes)
+    assert find_check(result, check).next_step.startswith(step)

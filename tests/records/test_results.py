@@ -41,9 +41,9 @@ def test_mistake_that_is_named_stands_apart_from_deviations_and_has_the_hint() -
     found = Diagnosis("head", ("bug",), "", "Look there.", "It equals a bug's.", ("a", "b", "c"))
     assert found.remarks == (
         Remark("It equals a bug's.", hint="Look there."),
-        Remark("Three deviations:", ("a", "b", "c")),
+        Remark("Deviations:", ("a", "b", "c")),
     )
-    assert found.sentence == "It equals a bug's. Three deviations: a; b; and c."
+    assert found.sentence == "It equals a bug's. Deviations: a; b; and c."
 
 
 def test_deviations_alone_have_the_hint() -> None:

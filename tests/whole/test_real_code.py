@@ -12,6 +12,7 @@ from grader.report.terminal import render_result
 
 CODE = ROOT / "tests" / "real_code"
 NAMES = sorted(path.name for path in CODE.iterdir())
+_PLAIN = "Right values where no option is given."
 # what the first target that is not right must say, whatever else the golden holds
 SAID = {
     "a-layer-too-few": "layer",
@@ -21,15 +22,15 @@ SAID = {
     "dropout-on-weights": "Right values.*dropout acts although none was asked for",
     "falls-through": "norm_first",
     "fused-without-transpose": "the heads are merged without a transpose",
-    "head-dim-unheard": "Right values. One deviation: `head_dim` is not used",
+    "head-dim-unheard": f"{_PLAIN} One deviation: `head_dim` is not used",
     "heads-not-unfolded": "cannot be multiplied",
     "last-bias-missing": "Right values. One deviation: `w_o`, used as `unify_heads`, has no bias",
-    "list-of-four": "Right values. Three deviations",
+    "list-of-four": f"{_PLAIN} Three deviations",
     "names-that-tell-nothing": "no name tells",
     "one-speed": "integers",
     "pre-norm-and-own-norm": "pre-norm whatever norm_first says",
     "sum-without-keepdim": "",
-    "three-deviations": "Right values. Three deviations: - biases although bias=False",
+    "three-deviations": f"{_PLAIN} Three deviations: - biases although bias=False",
 }
 RIGHT = (
     "dropout-on-weights",

@@ -166,6 +166,7 @@ ALLOWED = {
     "cli/main.py": ("transformer",),  # the program is named for the main course
     "cli/students.py": ("multi_head", "transformer"),  # the examples of help are of the main course
     "compare/kinds.py": ("GELU", "Softmax", "LayerNorm"),  # of torch's names
+    "compare/lost.py": ("softmax",),  # of tensors' methods
     "compare/shapes.py": ("LayerNorm",),
     "compare/terms.py": ("softmax", "gelu"),  # of TensorFlow's names, and of Keras'
     "compare/vocabulary.py": ("softmax",),  # of torch's names, and of Keras'

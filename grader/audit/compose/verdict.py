@@ -46,7 +46,7 @@ _BY_BUGS = (
     *(" raised ", " in place of ", " goes unnoticed", "is not used"),
     *("dropout acts although", "^biases ", " is a tensor, where a number"),
 )
-_UP_TO_THERE = "Everything up to there is right"
+_UP_TO_THERE = "The values of the steps before are right"
 
 
 @dataclass(frozen=True, order=True)

@@ -1,0 +1,88 @@
+"""Lines of a target that lose something: a new tensor, the graph of gradients, a layer."""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+from grader.compare.evidence import Evidence
+from grader.compare.statement import shown
+from grader.handin.syntax import parse
+
+# what leaves the tensor as it is that it is called on, in each framework
+_NEW = (
+    *("contiguous", "exp", "expand", "flatten", "log_softmax", "masked_fill", "matmul", "movedim"),
+    *("moveaxis", "mT", "permute", "reshape", "softmax", "sqrt", "squeeze", "sum", "swapaxes"),
+    *("swapdims", "T", "transpose", "tril", "triu", "unflatten", "unsqueeze", "view"),
+)
+_CUTS = ("data", "detach", "no_grad", "numpy")
+_Look = Callable[[str, str], Sequence[tuple[int, str]]]
+
+
+def thrown_away(evidence: Evidence) -> str:
+    """Say which line of a target makes a new tensor that nothing keeps, "" where none does."""
+    return _told(evidence, _thrown, "`{}` makes a new tensor, and nothing keeps it")
+
+
+def cut_at(evidence: Evidence) -> str:
+    """Say which line of a target cuts what it makes off from the inputs, "" where none does."""
+    return _told(evidence, _cut, "`{}` cuts the graph")
+
+
+def local_layer(evidence: Evidence) -> str:
+    """Say which layer a target's constructor makes and forgets, "" where none is."""
+    return _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
+
+
+def _told(evidence: Evidence, look: _Look, words: str) -> str:
+    for label, text in evidence.source.units:
+        for line, code in look(text, evidence.target.name):
+            return f"{words.format(code)} ({label}, line {line})"
+    return ""
+
+
+@lru_cache(maxsize=32)  # each check of a target that fails asks
+def _thrown(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The statements that are nothing but a new tensor."""
+    found = []
+    for node in _inside(text, target):
+        if isinstance(node, ast.Expr):
+            made = node.value.func if isinstance(node.value, ast.Call) else node.value
+            new = isinstance(made, ast.Attribute) and made.attr in _NEW
+            if new or isinstance(made, ast.BinOp | ast.UnaryOp | ast.Compare):
+                found.append((node.lineno, shown(node.value)))
+    return found
+
+
+@lru_cache(maxsize=32)
+def _cut(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """What gives a tensor, or all that is made, no gradient."""
+    nodes = (node for node in _inside(text, target) if isinstance(node, ast.Attribute))
+    return [(node.lineno, shown(node)) for node in nodes if node.attr in _CUTS]
+
+
+@lru_cache(maxsize=32)
+def _local(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The names of a constructor that get what a call makes, and that nothing reads."""
+    makers = (
+        node
+        for node in _inside(text, target)
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+    )
+    for maker in makers:
+        names = [node for node in ast.walk(maker) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        return [
+            (one.lineno, one.targets[0].id)
+            for one in maker.body
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
+            if isinstance(one.targets[0], ast.Name) and one.targets[0].id not in read
+        ]
+    return []
+
+
+def _inside(text: str, target: str) -> Iterator[ast.AST]:
+    """Everything within the definitions of a target."""
+    tree = parse(text)
+    for node in tree.body if tree else []:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == target:
+            yield from ast.walk(node)
