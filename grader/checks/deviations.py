@@ -226,11 +226,10 @@ def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> lis
 
 def _about_types(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
     """A number that comes back as a tensor, where nothing else is wrong with types or shapes."""
-    name = as_tensor(evidence, evidence.first_call)
+    said = as_tensor(evidence, evidence.first_call)
     failed = [r.id.name for r in results if r.kind is Kind.SHAPE and r.failed]
     shapes = frozenset(group for group in failed if _is_of_form(evidence, group))
-    said = f"`{name}` is a tensor, where a number is asked for"
-    return [Deviation(said, NUMBER_STEP, shapes=shapes)] if name and shapes else []
+    return [Deviation(said, NUMBER_STEP, shapes=shapes)] if said and shapes else []
 
 
 def _is_of_form(evidence: Evidence, group: str) -> bool:

@@ -87,9 +87,8 @@ class _Judge:
             outcome = judge_call(self._evidence, call, Group.OUTPUT)
             if not outcome.passed and outcome.fault not in OF_VALUES:
                 return outcome
-        name = next(filter(None, (as_tensor(self._evidence, call) for call in calls)), "")
-        said = f"`{name}` is a tensor, where a number is asked for"
-        return Judgement(Status.FAILED, said, next_step=NUMBER_STEP) if name else PASSED
+        said = next(filter(None, (as_tensor(self._evidence, call) for call in calls)), "")
+        return Judgement(Status.FAILED, said, next_step=NUMBER_STEP) if said else PASSED
 
     def _numeric(self, group: str) -> Judgement:
         if group not in self._values:

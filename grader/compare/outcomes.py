@@ -171,14 +171,14 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
 
 
 def as_tensor(evidence: Evidence, call: Call) -> str:
-    """Return the first output of a call that is a tensor where a number of Python's is due.
+    """Say which output of a call is a tensor where a number of Python's is due, if one is.
 
     What it holds is compared all the same.
     """
     target, parts = evidence.target, evidence.answers[call.id].info.parts
     for name, part in zip(target.outputs, parts, strict=False):
         if target.output_specs[name].kind == NUMBER and part.type not in _NUMBERS:
-            return name
+            return _of_other_type(target, name, part)
     return ""
 
 
@@ -228,16 +228,19 @@ def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:
         there = tensor_name(Group.OUTPUT, name) in answer.tensors
         if there and (number or part.type not in _NUMBERS):
             continue
-        what = "a number" if number else "a tensor"
-        label = what if len(names) == 1 else f"{what} as `{name}`"
-        came = _shown_part(part)
         return Judgement(
             Status.FAILED,
-            f"`{target.name}` should return {label}, it returned {came}",
+            _of_other_type(target, name, part),
             next_step=NUMBER_STEP if number else _return_step(part.type, evidence.words),
             fault=Fault.TYPE,
         )
     return None
+
+
+def _of_other_type(target: Target, name: str, part: ReturnedValue) -> str:
+    what = "a number" if target.output_specs[name].kind == NUMBER else "a tensor"
+    label = what if len(target.outputs) == 1 else f"{what} as `{name}`"
+    return f"`{target.name}` should return {label}, it returned {_shown_part(part)}"
 
 
 def _dict_form(target: Target, info: Info) -> Judgement | None:
