@@ -13,6 +13,7 @@ from grader.compare.evidence import (
     BY_HAND,
     FOLLOW_HINT,
     NO_IDEA,
+    OVERFLOW,
     PASSED,
     Evidence,
     Fault,
@@ -180,7 +181,7 @@ def point_to_hint(evidence: Evidence, results: Sequence[CheckResult]) -> list[Ch
     line = cut_at(evidence)
     return [
         replace(r, next_step=FOLLOW_HINT)
-        if r.next_step == BY_HAND or (r.kind is Kind.GRADIENT and r.failed and not line)
+        if r.next_step in (BY_HAND, OVERFLOW) or (r.kind is Kind.GRADIENT and r.failed and not line)
         else r
         for r in results
     ]

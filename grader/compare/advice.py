@@ -20,7 +20,7 @@ _MEANT = {  # what an exception says, and what to do about it
     "super(type, obj)": "write super().__init__() with no class in super(): the one there is wrong",
     "inplace operation": NEW_TENSOR,
     "in-place operation": NEW_TENSOR,
-    "CUDA": "stay where the input is: no .cuda(), no fixed device",
+    "CUDA": "stay where the input is: no .cuda(), no device of your own choice",
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
@@ -30,7 +30,7 @@ _ALWAYS = {  # what is true of each exception of a type, whatever its text
     "NameError": "check the spelling, and that the name is defined or imported above",
     "UnboundLocalError": "no line that runs before it gives that name a value",
     "RecursionError": "the function calls itself endlessly: check which one you want to call",
-    "ZeroDivisionError": "what stands after / or % is 0 there: print it just before the line",
+    "ZeroDivisionError": "something there is 0 that must not be: print it just before the line",
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"

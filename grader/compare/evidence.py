@@ -145,6 +145,7 @@ BY_HAND = "work the smallest case through by hand, line by line"  # where nothin
 COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
+OVERFLOW = "look for a division by zero or an overflow in exp"
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
 FOLLOW_HINT = "follow the hint of this part"

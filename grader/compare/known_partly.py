@@ -11,6 +11,7 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED, Aside, Names
 from grader.compare.evidence import Evidence
+from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, of_calls, sign, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
@@ -23,6 +24,7 @@ from grader.worker.protocol import Action
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _SINGLE = 3  # where an output is one number each: so many for each bug
+_NOT_ALL = "Not all that fails comes of it"
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 
 
@@ -76,7 +78,9 @@ class _Look:
         inputs = evidence.key.plan.tensors
         self.seen = self._values(sign(calls, evidence.answers, inputs, []))
         right = Suspects.gather([((), self._values(sign(calls, evidence.key.answers, inputs, [])))])
-        self.right: Array = np.asarray(right.equal_calls(self.seen, STRICT)[0][0])
+        judged = [judge_call(evidence, call, Group.OUTPUT).passed for call in self.calls]
+        # what is right in float32 alone is no mistake of values
+        self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
         self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
         single = all(self._numbers(call) <= 1 for call in self.calls)
@@ -130,17 +134,16 @@ def _worded(
     book = evidence.key.book
     groups = [[book.by_key(key) for key in fit.names] for fit in found]
     bugs = [bug for group in groups for bug in group]
-    begun = located.evidence if located else "No known mistake explains all."
-    far = nearness(max(fit.distance for fit in found))
-    rest = "the others" if found[0].count < wrong else "all that fails"
+    far, count = nearness(max(fit.distance for fit in found)), found[0].count
+    others = f"In the other {'one' if wrong - count == 1 else wrong - count} it does not"
     said = (
-        f"In {found[0].count} of the {wrong} cases that are wrong your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. It does not explain {rest}: mend it first."
+        f"In {count} of the {wrong} cases that are wrong your output equals, to {far}, "
+        f"what comes out when {ways_of(groups)}. {others if count < wrong else _NOT_ALL}."
     )
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step=located.step if located else "",
         hint=book.named(bugs[0].id, evidence.target.name).hints[0],
-        evidence=f"{begun} {said}",
+        evidence=f"{located.evidence} {said}" if located else said,
     )

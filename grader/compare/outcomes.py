@@ -6,6 +6,7 @@ from grader.compare.arrays import Difference, match
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
+    OVERFLOW,
     Evidence,
     Fault,
     Judgement,
@@ -164,7 +165,7 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.DTYPE:
         return words.any_dtype
     if fault is Fault.FINITE:
-        return "look for a division by zero or an overflow in exp"
+        return OVERFLOW
     if group is Group.GRADIENT:
         return cut_at(evidence) or words.uncut
     return thrown_away(evidence) or BY_HAND

@@ -53,10 +53,10 @@ def sign(
 
 
 def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
-    if call.refused:  # its own check says enough: no parameters are filled in
-        return [0] * len(Code)
     info = answer.info
     ended = _STATUSES.index(answer.status)
+    if call.refused:  # its own check says which exception is due: no parameters are filled in
+        return [ended if code is Code.ENDED else 0 for code in Code]
     if answer.error is not None:
         text = zlib.crc32(re.sub(r"'[^']*'", "#", answer.error.message).encode())
         error = zlib.crc32(answer.error.type.encode())

@@ -150,14 +150,27 @@ def _definitions(text: str) -> Sequence[tuple[Sequence[str], set[str]]]:
 
 
 def _mentioned(node: ast.AST, aside: set[str]) -> set[str]:
-    """The names that stand in a piece of code, and the attributes of all but those set aside."""
+    """The names that a piece of code reads, and the attributes of all but those set aside.
+
+    A name that a function gives a value itself, and what a method keeps in itself, is its own.
+    """
+    parts = (*node.bases, *node.body) if isinstance(node, ast.ClassDef) else (node,)
+    return set().union(*(_read_in(part, aside) for part in parts))
+
+
+def _read_in(node: ast.AST, aside: set[str]) -> set[str]:
     inner = list(ast.walk(node))
     names = {n.id for n in inner if isinstance(n, ast.Name)}
+    if isinstance(node, ast.FunctionDef):
+        given = {n.arg for n in inner if isinstance(n, ast.arg)}
+        names -= given | {
+            n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
     return names | {
         n.attr
         for n in inner
         if isinstance(n, ast.Attribute)
-        and not (isinstance(n.value, ast.Name) and n.value.id in aside)
+        and not (isinstance(n.value, ast.Name) and n.value.id in {*aside, "self"})
     }
 
 

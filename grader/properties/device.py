@@ -87,7 +87,7 @@ class Device(Kind):
         place = describe_place(evidence, error)
         return Judgement(
             Status.FAILED,
-            "a tensor is made on a fixed device, so the code fails on a GPU",
+            "a tensor is not made on the input's device, so the code can fail on a GPU",
             f"{clean(error.message, 200)}{f' at {place}' if place else ''}",
             self._step if self.argument else f"{self._step}, and keep tables as buffers",
             place=place_of(evidence, error),
@@ -95,7 +95,7 @@ class Device(Kind):
 
     @property
     def _step(self) -> str:
-        """What to do where a tensor is made on a fixed device."""
+        """What to do where a tensor is not made on the input's device."""
         named = self.argument
         return f"make new tensors with {f'{named}={named}' if named else 'device=x.device'}"
 

@@ -8,6 +8,7 @@ import numpy as np
 from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call, sound_calls
+from grader.course.expressions import TensorSpec
 from grader.course.limits import Tolerance
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, outputs_of
@@ -43,7 +44,7 @@ class Dtype(Kind):
         if not right or not all(_is_rounded(evidence, call) for call in calls):
             return ""
         in_float32 = all(_is_float32(evidence, call) for call in calls)
-        return "it computes in float32 where the input is float64" if in_float32 else _EITHER
+        return f"it computes in float32 where {_due(evidence)}" if in_float32 else _EITHER
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -65,12 +66,20 @@ def _told(evidence: Evidence, call: Call) -> Judgement:
         off = max(float(np.abs(outputs[name] - due[name]).max(initial=0)) for name in due)
         return Judgement(Status.FAILED, f"{_NEAR} {off:.2g}", _OTHER, next_step=_CONSTANTS)
     came = (
-        f"with float64 inputs the output should be float64: it came as {min(dtypes)}"
+        f"the output is {min(dtypes)} where {_due(evidence)}"
         if dtypes - {"float64"}
         else f"the output is right but for float64's precision: {_EITHER}"
     )
     facts, step = (Facts(dtype="float64"), Facts(dtype="float32")), evidence.words.own_dtype
     return Judgement(Status.FAILED, came, next_step=step, expected=facts[0], actual=facts[1])
+
+
+def _due(evidence: Evidence) -> str:
+    """Say why outputs should be float64."""
+    given = [
+        one.kind for one in evidence.target.input_specs.values() if isinstance(one, TensorSpec)
+    ]
+    return "the input is float64" if "float" in given else "torch's default dtype is float64"
 
 
 def _is_rounded(evidence: Evidence, call: Call) -> bool:

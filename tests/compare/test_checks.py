@@ -80,9 +80,9 @@ class Wrong:
 
 VALUES = "right shape but wrong values"
 CHANGED = "the caller's tensor, is changed by the call"
-FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
+FIXED = "a tensor is not made on the input's device, so the code can fail on a GPU"
 OTHERWISE = "on a GPU, the code gives another output than on the CPU"
-AS_FLOAT32 = "with float64 inputs the output should be float64"
+AS_FLOAT32 = "the output is float32 where the input is float64"
 STRIDED = "on an input that is not contiguous: "
 
 _SELF = "    scores = x @ x.transpose(1, 2)  # (b, t, t)\n"

@@ -30,7 +30,7 @@ RIGHT = {
     "in a context": "with torch.device(device or 'cpu'):\n"
     "        return torch.ones(size, size).tril().bool()",
 }
-FIXED = "a tensor is made on a fixed device, so the code fails on a GPU"
+FIXED = "a tensor is not made on the input's device, so the code can fail on a GPU"
 WRONG = {
     "unheard": (
         "return torch.ones(size, size).tril().bool()",

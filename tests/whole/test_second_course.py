@@ -85,7 +85,7 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
         ("exercise1", "hits.mean(dim=0)", "hits.sum(dim=0)",
          "histogram/property/rows-sum-to-one", "a row sums to"),
         ("exercise1", ", device=labels.device", "",
-         "histogram/property/device", "a tensor is made on a fixed device"),
+         "histogram/property/device", "a tensor is not made on the input's device"),
         ("exercise1", "    hits = ", "    torch.bincount(labels)\n    hits = ",
          "histogram/property/allowed", "`torch.bincount` does what this exercise asks"),
         ("exercise2", "keep * average + (1 - keep) * row", "(1 - keep) * average + keep * row",
