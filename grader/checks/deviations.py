@@ -13,7 +13,7 @@ from grader.checks.judge import OF_VALUES
 from grader.compare.arrays import exactly_equal
 from grader.compare.diagnosis import Aside
 from grader.compare.evidence import Evidence
-from grader.compare.outcomes import NUMBER_STEP, as_tensor, judge_call, lacks_bias
+from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.properties.base import kinds_of
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
@@ -225,11 +225,11 @@ def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> lis
 
 
 def _about_types(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
-    """A number that comes back as a tensor, where nothing else is wrong with types or shapes."""
-    said = as_tensor(evidence, evidence.first_call)
+    """An output in another form, where nothing else is wrong with types or shapes."""
+    other = other_form(evidence, evidence.first_call)
     failed = [r.id.name for r in results if r.kind is Kind.SHAPE and r.failed]
     shapes = frozenset(group for group in failed if _is_of_form(evidence, group))
-    return [Deviation(said, NUMBER_STEP, shapes=shapes)] if said and shapes else []
+    return [Deviation(other.message, other.next_step, shapes=shapes)] if other and shapes else []
 
 
 def _is_of_form(evidence: Evidence, group: str) -> bool:

@@ -20,7 +20,7 @@ from grader.compare.evidence import (
     Judgement,
 )
 from grader.compare.lost import cut_at
-from grader.compare.outcomes import NUMBER_STEP, as_tensor, judge_call, lacks_bias
+from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
@@ -88,8 +88,7 @@ class _Judge:
             outcome = judge_call(self._evidence, call, Group.OUTPUT)
             if not outcome.passed and outcome.fault not in OF_VALUES:
                 return outcome
-        said = next(filter(None, (as_tensor(self._evidence, call) for call in calls)), "")
-        return Judgement(Status.FAILED, said, next_step=NUMBER_STEP) if said else PASSED
+        return next(filter(None, (other_form(self._evidence, call) for call in calls)), PASSED)
 
     def _numeric(self, group: str) -> Judgement:
         if group not in self._values:

@@ -7,6 +7,7 @@ import re
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import shown
 from grader.handin.read import keyword_only, method_names
+from grader.records.text import with_article
 
 Found = re.Match[str]
 _PLAIN = (
@@ -94,7 +95,9 @@ def size_is_other(found: Found, scene: Scene) -> Reason | None:  # noqa: ARG001 
     if kind in _FUNCTIONS:
         return _uncalled()
     if kind in _PLAIN:
-        return Reason(f"a size is a whole number, and a {kind} came: look at the arguments' order")
+        return Reason(
+            f"a size is a whole number, and {with_article(kind)} came: look at the arguments' order"
+        )
     return _exchanged(kind)
 
 
@@ -107,7 +110,7 @@ def computed_with(found: Found, scene: Scene) -> Reason | None:
         return Reason("with an axis, max and min give values and indices: take `.values`, or amax")
     if "tuple" in kinds or "list" in kinds:
         kind = "tuple" if "tuple" in kinds else "list"
-        return Reason(f"one of the two is a {kind}: take the tensor out of it")
+        return Reason(f"one of the two is {with_article(kind)}: take the tensor out of it")
     if any(kind in _FUNCTIONS for kind in kinds):
         return _uncalled()
     others = [kind for kind in kinds if kind not in (*_PLAIN, "Tensor", "Parameter")]
@@ -140,8 +143,8 @@ def _uncalled() -> Reason:
 
 def _exchanged(kind: str) -> Reason:
     return Reason(
-        f"a {kind} stands where a number is due: are two arguments exchanged? Pass by name what "
-        "has a default"
+        f"{with_article(kind)} stands where a number is due: are two arguments exchanged? Pass by "
+        "name what has a default"
     )
 
 

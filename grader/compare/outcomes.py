@@ -20,11 +20,12 @@ from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
 from grader.records.calls import PLAIN, Call
 from grader.records.ids import BIASES
 from grader.records.results import Status
-from grader.records.text import clean, shown_shape
+from grader.records.text import clean, shown_shape, with_article
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
 from grader.worker.protocol import Action, TargetKind
 
 _NUMBERS = ("int", "float")  # what a plain number may be
+_TENSORS = ("Tensor", "Parameter")
 NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
 _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
@@ -171,16 +172,18 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     return thrown_away(evidence) or BY_HAND
 
 
-def as_tensor(evidence: Evidence, call: Call) -> str:
-    """Say which output of a call is a tensor where a number of Python's is due, if one is.
+def other_form(evidence: Evidence, call: Call) -> Judgement | None:
+    """Judge whether an output came in another form than is due, though it can be compared.
 
-    What it holds is compared all the same.
+    It is a tensor in place of a number, an array in place of a tensor, or stands among others.
     """
-    target, parts = evidence.target, evidence.answers[call.id].info.parts
-    for name, part in zip(target.outputs, parts, strict=False):
-        if target.output_specs[name].kind == NUMBER and part.type not in _NUMBERS:
-            return _of_other_type(target, name, part)
-    return ""
+    answer = evidence.answers[call.id]
+    for name, part in zip(evidence.target.outputs, answer.info.parts, strict=False):
+        number = evidence.target.output_specs[name].kind == NUMBER
+        other = part.type not in _NUMBERS if number else part.shape is None
+        if other and tensor_name(Group.OUTPUT, name) in answer.tensors:
+            return _of_other_type(evidence, name, part)
+    return None
 
 
 def _label(evidence: Evidence, name: str) -> str:
@@ -222,26 +225,24 @@ def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:
     target = evidence.target
     names = list(target.outputs)
     for name, part in zip(names, answer.info.parts, strict=False):
-        kind = target.output_specs[name].kind
-        if kind == OPAQUE:
-            continue
-        number = kind == NUMBER
-        there = tensor_name(Group.OUTPUT, name) in answer.tensors
-        if there and (number or part.type not in _NUMBERS):
-            continue
-        return Judgement(
-            Status.FAILED,
-            _of_other_type(target, name, part),
-            next_step=NUMBER_STEP if number else _return_step(part.type, evidence.words),
-            fault=Fault.TYPE,
-        )
+        opaque = target.output_specs[name].kind == OPAQUE
+        if not opaque and tensor_name(Group.OUTPUT, name) not in answer.tensors:
+            return _of_other_type(evidence, name, part)
     return None
 
 
-def _of_other_type(target: Target, name: str, part: ReturnedValue) -> str:
-    what = "a number" if target.output_specs[name].kind == NUMBER else "a tensor"
+def _of_other_type(evidence: Evidence, name: str, part: ReturnedValue) -> Judgement:
+    target = evidence.target
+    number = target.output_specs[name].kind == NUMBER
+    what = "a number" if number else "a tensor"
     label = what if len(target.outputs) == 1 else f"{what} as `{name}`"
-    return f"`{target.name}` should return {label}, it returned {_shown_part(part)}"
+    of_tensor = number and part.type in _TENSORS
+    return Judgement(
+        Status.FAILED,
+        f"`{target.name}` should return {label}, it returned {_shown_part(part)}",
+        next_step=NUMBER_STEP if of_tensor else _return_step(part.type, what, evidence.words),
+        fault=Fault.TYPE,
+    )
 
 
 def _dict_form(target: Target, info: Info) -> Judgement | None:
@@ -267,14 +268,16 @@ def _dict_form(target: Target, info: Info) -> Judgement | None:
     )
 
 
-def _return_step(returned: str, words: Vocabulary) -> str:
+def _return_step(returned: str, due: str, words: Vocabulary) -> str:
     if returned == "NoneType":
         return "check that every path ends in a return"
-    if returned in ("Tensor", "Parameter"):
+    if returned in _TENSORS:
         return "return numbers of the input's dtype, on the input's device"
     if returned in ("tuple", "list", "dict", "generator"):
-        return "return the tensor itself, and nothing beside it"
-    return words.tensors
+        return f"return {due.replace('a ', 'the ', 1)} itself, and nothing beside it"
+    if due == "a number":
+        return NUMBER_STEP
+    return words.of_array if returned == "ndarray" else words.tensors
 
 
 def _shown_part(part: ReturnedValue) -> str:
@@ -283,5 +286,5 @@ def _shown_part(part: ReturnedValue) -> str:
     kind = clean(part.type, 80)
     if part.shape is not None:
         shape = shown_shape(tuple(part.shape))
-        return f"a {kind} of shape {shape} and dtype {clean(part.dtype or '', 80)}"
-    return f"a {kind}"
+        return f"{with_article(kind)} of shape {shape} and dtype {clean(part.dtype or '', 80)}"
+    return with_article(kind)

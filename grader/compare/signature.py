@@ -95,8 +95,12 @@ def _form(call: Call, answer: Answer) -> list[object]:
     """
     info = answer.info
     shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
-    # a number that comes as a tensor has the same value: a check of its own tells them apart
-    free = [i for i, n in enumerate(call.outputs) if n in call.opaque or n in call.numbers]
+    # what came in another form has the same values: a check of its own tells them apart
+    free = [
+        place
+        for place, name in enumerate(call.outputs)
+        if name in call.opaque or tensor_name(Group.OUTPUT, name) in answer.tensors
+    ]
     types = [p.type for i, p in enumerate(info.parts) if p.shape is None and i not in free]
     # a layer fused, or split by heads, has as many numbers as the layers of the reference
     unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []

@@ -13,7 +13,7 @@ from grader.properties.base import Kind
 from grader.records.answers import AnswerStatus, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Status
-from grader.records.text import clean
+from grader.records.text import clean, with_article
 from grader.worker.protocol import Action
 
 
@@ -51,8 +51,7 @@ class Raises(Kind):
         if unknown or self._ends_as_usual(evidence, answer.error):
             return ""  # it fails for a reason of another kind
         came = clean(answer.error.type, 80)
-        article = "an" if came[:1] in "AEIOU" else "a"
-        return f"{article} {came} in place of a {self.error} for {name}"
+        return f"{with_article(came)} in place of {with_article(self.error)} for {name}"
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

@@ -44,6 +44,11 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + more
 
 
+def with_article(name: str) -> str:
+    """Return a name with "a" before it, or "an" where it is spoken with a vowel."""
+    return f"an {name}" if name[:1] in "AEIOUaeiou" or name == "ndarray" else f"a {name}"
+
+
 def counted(number: int, thing: str) -> str:
     """Return a number of things, as "1 student" or "2 students"."""
     return f"{number} {thing}{'' if number == 1 else 's'}"

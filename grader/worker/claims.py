@@ -3,6 +3,7 @@
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -63,7 +64,7 @@ class CallClaim:
         self.info.count = len(parts)
         self.info.parts = [_describe(part) for part in parts[:_LISTED]]
         for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
-            self.add_output(call, name, part)
+            self.add_output(call, name, unwrapped(name, part) if single else part)
 
     def _add_dict(self, call: WorkerCall, returned: dict[Any, Any]) -> None:
         named = {name: returned[name] for name in call.outputs if name in returned}
@@ -72,6 +73,20 @@ class CallClaim:
         self.info.parts = [_describe(part) for part in named.values()][:_LISTED]
         for name, part in named.items():
             self.add_output(call, name, part)
+
+
+def unwrapped(name: str, value: Any) -> Any:
+    """Return the one output that is due, where it came in another form.
+
+    That is the first of several things, one by its name, or an array. The form is told by itself.
+    """
+    if type(value) in (tuple, list) and value:
+        value = value[0]
+    elif type(value) is dict and (name in value or len(value) == 1):
+        value = value.get(name, next(iter(value.values())))
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        return torch.from_numpy(value.copy())
+    return value
 
 
 def _as_tensor(number: float) -> Tensor:

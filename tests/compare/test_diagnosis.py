@@ -139,6 +139,27 @@ def test_a_number_that_comes_as_a_tensor_costs_its_own_check(
     assert [told in one for one in found.deviations] == [True]
 
 
+@pytest.mark.parametrize(
+    ("back", "came"),
+    [
+        ("output, weights", "a tuple"),
+        ("[output]", "a list"),
+        ('{"output": output, "weights": weights}', "a dict"),
+    ],
+    ids=["first of several", "the only one", "by its name"],
+)
+def test_a_tensor_that_comes_in_another_form_costs_its_own_check(
+    grade_text: Callable[..., Any], back: str, came: str
+) -> None:
+    function = "scaled_dot_product_attention"
+    end = "output = weights @ value  # (b, q, w)\n    return "
+    result = grade_text(_changed("exercise1_attention.py", (f"{end}output", f"{end}{back}")))
+    failed = [c for c in result.checks if c.target == function and c.failed]
+    assert {c.id.kind for c in failed} == {Kind.SHAPE}
+    told = f"`{function}` should return a tensor, it returned {came}"
+    assert _of(result, function).deviations == (told,)
+
+
 def test_layers_without_telling_names_are_tried_in_float32_too(
     grade_text: Callable[..., Any],
 ) -> None:
@@ -378,8 +399,8 @@ def test_signature_keeps_nothing_for_sizes_that_no_reference_has() -> None:
     assert signature.directions.cache_info().currsize == before
 
 
-def test_no_value_is_claimed_of_a_tuple(grade_text: Callable[..., Any]) -> None:
-    """What is in it is not looked at, so nothing is said of it."""
+def test_a_mistake_is_named_beside_another_form(grade_text: Callable[..., Any]) -> None:
+    """What is in a tuple is compared, and the tuple is told by itself."""
     wrong = ("return output", "return output, weights.transpose(1, 2)")
     text = _changed(
         "exercise1_attention.py", ("output = weights @ value", "output = weights @ key")
@@ -387,9 +408,9 @@ def test_no_value_is_claimed_of_a_tuple(grade_text: Callable[..., Any]) -> None:
     source = text["exercise1"]
     start = source.rindex(wrong[0])
     text = {"exercise1": source[:start] + wrong[1] + source[start + len(wrong[0]) :]}
-    found = {d.target: d for d in grade_text(text).diagnoses}
-    if "scaled_dot_product_attention" in found:
-        assert "equals" not in found["scaled_dot_product_attention"].evidence
+    found = _of(grade_text(text), "scaled_dot_product_attention")
+    assert found.bugs == ("keys-as-values",)
+    assert [one.endswith("it returned a tuple") for one in found.deviations] == [True]
 
 
 def test_values_that_are_right_in_float32_name_no_bug_that_spares_them(
