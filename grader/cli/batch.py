@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from grader.batch.insight import read_insight
-from grader.batch.roster import read_roster
 from grader.batch.run import Batch, BatchRequest, Graders, run_batch
-from grader.batch.summary import summarise
+from grader.classes.insight import read_insight
+from grader.classes.summary import Summary, summarise
+from grader.classes.tables import read_roster
 from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.errors import UsageError
@@ -80,7 +80,9 @@ def run_batch_command(
         merge=given.merge,
         names=names_of(folder, given.files),
     )
-    return _tell(_graded(request, cluster), given.results)
+    batch = _graded(request, cluster)
+    _tell(batch, summarise(given.results, folder.course), given.results)
+    return 0
 
 
 def _graded(request: BatchRequest, cluster: ClusterChoice) -> Batch:
@@ -121,19 +123,18 @@ def names_of(folder: CourseFolder, files: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _tell(batch: Batch, results: Path) -> int:
+def _tell(batch: Batch, summary: Summary, results: Path) -> None:
     """Print the table; what is only so now goes beside it, so that the table stays the same."""
-    click.echo(render_summary(batch.summary, width=table_width()))
+    click.echo(render_summary(summary, width=table_width()))
     told = (
         f"{batch.graded} graded now, {batch.unchanged} unchanged; results in {results}; "
         f"isolation: {batch.reach.isolation}"
     )
     for line in (told, *batch.left_out):
         click.echo(line, err=True)
-    click.echo(printable(batch.summary.origin), err=True)
+    click.echo(printable(summary.origin), err=True)
     if batch.reach.admission.note:
         click.echo(batch.reach.admission.note, err=True)
-    return 0
 
 
 def run_report(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from grader.batch.export import ExportedFile, Format, export_scores
-from grader.batch.results import DATABASE
-from grader.batch.scored import Scores
+from grader.batch.database import DATABASE
+from grader.classes.export import ExportedFile, Format, export_scores
+from grader.classes.scores import Scores
 from grader.errors import UsageError, writing
 from grader.records.text import counted, printable
 
@@ -53,7 +53,7 @@ def _read(source: Path, assignment: str) -> Scores:
             f"{source} {what}: name nbgrader's {_GRADEBOOK}, or the RESULTS folder of grade batch"
         )
     if found[0].name == DATABASE:
-        from grader.batch.scores import read_results
+        from grader.classes.graded import read_results
 
         return read_results(found[0].parent, assignment)
     from grader.nbgrader.lazily import needs_nbgrader

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from grader.batch.feedback import FeedbackReader
-from grader.batch.insight import Insight
-from grader.batch.people import Member
+from grader.batch.database import reading
 from grader.batch.platforms import feedback_name
-from grader.batch.results import reading
-from grader.batch.summary import Summary
+from grader.classes.feedback import FeedbackReader
+from grader.classes.insight import Insight
+from grader.classes.people import Member
+from grader.classes.summary import Summary
 from grader.cli.progress import ProgressBar
 from grader.course.load import CourseFolder
 from grader.errors import UsageError, writing

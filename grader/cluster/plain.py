@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from grader.batch.read import Handed
-from grader.batch.unit import GradedSubmission, ReadSubmission
-from grader.batch.written import WrittenResult
+from grader.batch.entries import Handed
+from grader.batch.unit import GradedSubmission, ReadSubmission, WrittenResult
 from grader.handin.read import Source, Submission
 from grader.records.results import Status
 

@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.batch.entries import Entry, find_entries
-from grader.batch.people import labels_by_submission
-from grader.batch.read import read_entry
-from grader.batch.register import Place, read_members, read_places
-from grader.batch.results import reading
+from grader.batch.database import reading
+from grader.batch.entries import Entry, find_entries, read_entry
+from grader.classes.people import Place, labels_by_submission, read_members, read_places
 from grader.course.derive import derive_stub, read_solution
 from grader.course.load import CourseFolder
 from grader.errors import UsageError

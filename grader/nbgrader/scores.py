@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.batch.people import Member
-from grader.batch.scored import ExerciseScore, Scores, StudentScores
+from grader.classes.people import Member
+from grader.classes.scores import ExerciseScore, Scores, StudentScores
 from grader.errors import UsageError
 from grader.nbgrader.gradebook import open_gradebook
 from grader.notebook.finding import read_course, root_near

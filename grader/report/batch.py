@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from grader.batch.insight import Insight
-from grader.batch.scored import ExerciseScore
-from grader.batch.summary import ExerciseSummary, StudentSummary, Summary
+from grader.classes.insight import Insight
+from grader.classes.scores import ExerciseScore
+from grader.classes.summary import ExerciseSummary, StudentSummary, Summary
 from grader.records.text import clean, counted
 from grader.report.layout import columns, cut
 from grader.report.words import number

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.batch.spread import Spread, TimeLine
+from grader.classes.statistics import Spread, TimeLine
 
 _WIDE, _HIGH = 640, 180  # of the bars, in pixels as all lengths here
 _LEFT, _TOP, _BOTTOM = 44, 16, 40  # for the numbers beside, above and below

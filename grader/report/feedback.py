@@ -1,9 +1,9 @@
 """The pages of a class: one for who teaches it, and one for each student."""
 
-from grader.batch.feedback import Feedback
-from grader.batch.insight import Insight
-from grader.batch.items import FEWEST
-from grader.batch.summary import Summary
+from grader.classes.feedback import Feedback
+from grader.classes.insight import Insight
+from grader.classes.statistics import FEWEST
+from grader.classes.summary import Summary
 from grader.report.pages import render
 
 

@@ -20,7 +20,7 @@ import pytest
 from distributed import Client, LocalCluster
 from support import ROOT, TESTS, edited
 
-from grader.batch.read import Handed
+from grader.batch.entries import Handed
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.unit import ReadSubmission
 from grader.cluster import asking, connect, dispatch, worker

@@ -34,7 +34,7 @@ from nbgrader_story import (
 )
 from traitlets.config import Config
 
-from grader.batch.export import Format, export_scores
+from grader.classes.export import Format, export_scores
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.nbgrader import autograde

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 from wcwidth import wcswidth
 
-from grader.batch.people import Member
-from grader.batch.remarks import Remark
-from grader.batch.summary import BugSummary, ExerciseSummary, StudentSummary, Summary
+from grader.classes.people import Member
+from grader.classes.summary import BugSummary, ExerciseSummary, Remark, StudentSummary, Summary
 from grader.records.people import Person
 from grader.report.batch import render_students, render_summary
 from grader.report.layout import width_of

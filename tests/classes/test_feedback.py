@@ -14,10 +14,10 @@ from term import CANVAS, MOODLE, NOTHING, PAIR
 from term import main as play_term
 
 from grader.batch.entries import Entry, find_entries
-from grader.batch.insight import read_insight
 from grader.batch.platforms import feedback_name
 from grader.batch.shown import Shown, shown_of
-from grader.batch.summary import summarise
+from grader.classes.insight import read_insight
+from grader.classes.summary import summarise
 from grader.cli.batch import run_report
 from grader.course.load import CourseFolder, load_course
 from grader.errors import UsageError

@@ -10,16 +10,25 @@ from pathlib import Path
 import pytest
 from class_results import FILE, grade_nothing, gradescope, keep, result_of, sixty, touch
 
+from grader.batch.database import reading
 from grader.batch.entries import Entry, find_entries
-from grader.batch.graded import read_graded
 from grader.batch.levels import Levels
-from grader.batch.people import NOT_LISTED, NOTHING, WITHDRAWN, KeptSubmission, Member, members_of
-from grader.batch.register import ClassList, read_members, read_places
-from grader.batch.results import About, Results, reading
-from grader.batch.roster import read_roster
-from grader.batch.summary import summarise
-from grader.batch.unit import GradedSubmission
-from grader.batch.written import WrittenResult
+from grader.batch.register import ClassList
+from grader.batch.results import About, Results
+from grader.batch.unit import GradedSubmission, WrittenResult
+from grader.classes.graded import read_graded
+from grader.classes.people import (
+    NOT_LISTED,
+    NOTHING,
+    WITHDRAWN,
+    KeptSubmission,
+    Member,
+    members_of,
+    read_members,
+    read_places,
+)
+from grader.classes.summary import summarise
+from grader.classes.tables import read_roster
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError

@@ -1,10 +1,14 @@
 """The members of a class: one for each person, whoever handed in with whom, or not at all."""
 
 import itertools
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from grader.batch.database import noted
+from grader.batch.register import read_names, read_origins
 from grader.records.people import Identity, Person, Platform, folded, name_keys
 
 WITHDRAWN = "withdrawn"
@@ -223,3 +227,65 @@ def labels_by_submission(members: Iterable[Member]) -> Mapping[str, str]:
     for member in members:
         found[member.submission].append(member.label)
     return {submission: " and ".join(labels) for submission, labels in found.items()}
+
+
+# ---- read from a results folder ------------------------------------------------------------------
+
+
+_HERE = "SELECT student, source FROM handed WHERE here ORDER BY student"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a submission was handed in."""
+
+    student: str
+    folder: Path  # of the class's submissions
+    people: frozenset[Hashable]  # whose it is: the same key, one person
+    elsewhere: frozenset[str]  # exercises that were handed in to another folder
+    names: Mapping[str, str]  # other names of files, by exercise
+
+
+def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
+    """Return the people of a class, those of its roster first."""
+    return members_of(_kept_submissions(database), _listed_people(database))
+
+
+def read_places(database: sqlite3.Connection) -> list[Place]:
+    """Return where each submission is, and whose; one of several folders has a place in each."""
+    owners = owners_of(_kept_submissions(database), _listed_people(database))
+    names = read_names(database)
+    origins: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for one in read_origins(database):
+        origins[one.student][one.exercise] = one.source
+    found = []
+    for student, last in database.execute(_HERE):
+        own = origins[student]
+        for source in sorted({last, *own.values()}):
+            others = frozenset(exercise for exercise, where in own.items() if where != source)
+            known = names.get(source, {})
+            found.append(Place(student, Path(source), owners[student], others, known))
+    return found
+
+
+def _listed_people(database: sqlite3.Connection) -> list[Person]:
+    return [Person(**person) for person in noted(database, "roster") or ()]
+
+
+def _kept_submissions(database: sqlite3.Connection) -> list[KeptSubmission]:
+    rows = database.execute(
+        "SELECT s.student, h.identity, COALESCE(h.here, 1), COALESCE(h.before, ''), "
+        "(SELECT SUM(score) FROM results r WHERE r.student = s.student) "
+        "FROM (SELECT student FROM students UNION SELECT student FROM handed WHERE here) s "
+        "LEFT JOIN handed h ON h.student = s.student ORDER BY s.student"
+    )
+    return [
+        KeptSubmission(
+            student,
+            Identity.parse(text) if text else Identity((Person(student),)),
+            bool(here),
+            score,
+            before,
+        )
+        for student, text, here, before, score in rows
+    ]

@@ -8,8 +8,8 @@ import pytest
 from feedback_class import keep, moodle, open_results, result
 from support import ROOT
 
-from grader.batch.insight import Insight, read_insight
-from grader.batch.summary import summarise
+from grader.classes.insight import Insight, read_insight
+from grader.classes.summary import summarise
 from grader.cli.batch import run_report
 from grader.course.load import CourseFolder
 

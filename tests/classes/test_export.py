@@ -15,11 +15,11 @@ from class_results import grade_nothing, keep, result_of, sixty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.batch.export import Format, export_scores
-from grader.batch.people import Member
 from grader.batch.results import About, Results
-from grader.batch.scored import ExerciseScore, Scores, StudentScores
-from grader.batch.scores import read_results
+from grader.classes.export import Format, export_scores
+from grader.classes.graded import read_results
+from grader.classes.people import Member
+from grader.classes.scores import ExerciseScore, Scores, StudentScores
 from grader.cli.export import ExportRequest, run_export
 from grader.course.load import CourseFolder
 from grader.errors import UsageError

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.batch.graded import read_judge, read_possible
-from grader.batch.judging import Judge
-from grader.batch.people import Member
-from grader.batch.register import read_members, read_times
-from grader.batch.scored import ExerciseScore, StudentScores
-from grader.batch.shown import Shown, has_shown
-from grader.batch.topics import Lesson, read_lessons
+from grader.batch.database import has_table
+from grader.batch.register import read_times
+from grader.batch.shown import Shown
+from grader.classes.graded import read_judge, read_possible
+from grader.classes.lessons import Lesson, read_lessons
+from grader.classes.people import Member, read_members
+from grader.classes.scores import ExerciseScore, Judge, StudentScores
 from grader.course.lesson import Passage
 from grader.course.load import CourseFolder
 from grader.course.models import Course
@@ -70,10 +70,11 @@ class FeedbackReader:
         self._database = database
         self._course: Course = course.course
         self._lessons: Mapping[str, Lesson] = read_lessons(course)
-        self._judge: Judge = read_judge(folder, database, self.members)
         known = {exercise.id for exercise in self._course.exercises}
-        self._possible = {e: most for e, most in read_possible(database).items() if e in known}
-        self._has_shown = has_shown(database)
+        possible = read_possible(database)
+        self._judge: Judge = read_judge(database, folder, self.members, possible)
+        self._possible = {e: most for e, most in possible.items() if e in known}
+        self._has_shown = has_table(database, "shown")
         self._times = read_times(database)
 
     def of_group(self, members: Sequence[Member]) -> Feedback:

@@ -7,9 +7,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from grader.batch.history import Attempt
-from grader.batch.items import FEWEST, Marks, discriminate, items_of
-from grader.batch.spread import spread_of, time_line
+from grader.classes.statistics import (
+    FEWEST,
+    Attempt,
+    Marks,
+    discriminate,
+    items_of,
+    spread_of,
+    time_line,
+)
 from grader.records.ids import CheckId, Kind
 
 _BEGIN = datetime(2026, 10, 1, 9, 30, tzinfo=UTC)

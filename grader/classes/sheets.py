@@ -11,14 +11,70 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grader.batch.people import Member, Roster
-from grader.batch.roster import person_of, places_of
-from grader.batch.scored import Scores, StudentScores
-from grader.batch.tables import Table, cell, cells, find_column, read_table
-from grader.batch.worksheet import WorksheetForm, read_by_form
+from grader.classes.people import Member, Roster
+from grader.classes.scores import Scores, StudentScores
+from grader.classes.tables import Table, cell, cells, find_column, person_of, places_of, read_table
 from grader.errors import UsageError
 from grader.records.people import Person, Platform
 from grader.records.text import listed
+
+# ---- Moodle's worksheet in any language ----------------------------------------------------------
+
+
+_PARTICIPANT = re.compile(r"[^\d]*(\d+)")  # "Participant 11", "Teilnehmer/in11"
+_POINTS = re.compile(r"\d+[.,]\d+")
+_GRADE = re.compile(r"(\d+([.,]\d+)?|-)?")
+
+
+@dataclass(frozen=True)
+class WorksheetForm:
+    """Where in a worksheet what stands; -1 where it is not there."""
+
+    identifier: int
+    grade: int
+    most: int
+    time: int = -1
+    comment: int = -1
+    people: Mapping[str, int] = field(default_factory=dict)  # columns of name and address
+
+    def participant(self, row: Sequence[str]) -> str:
+        """Return the number of a line's participant, "" where it has none."""
+        found = _PARTICIPANT.fullmatch(row[self.identifier])
+        return found[1] if found else ""
+
+    @property
+    def last_of_others(self) -> int:
+        """The column before which text is others' and is not read back."""
+        return self.time if self.time >= 0 else self.grade
+
+
+def read_by_form(table: Table) -> WorksheetForm | None:
+    """Return a worksheet's form, whatever its columns are called; None where it has another."""
+    rows = table.rows[1:]
+    width = len(table.rows[0])
+    if not rows or any(len(row) != width or not _PARTICIPANT.fullmatch(row[0]) for row in rows):
+        return None
+    found = [n for n in range(2, width) if _is_most(rows, n)]
+    if len(found) != 1:
+        return None
+    addresses = (n for n in range(2, found[0] - 1) if any("@" in row[n] for row in rows))
+    people = {"full name": 1}
+    if address := next(addresses, 0):
+        people["email"] = address
+    last = width - 1
+    comment = last if last > found[0] + 1 and not any(row[last] for row in rows) else -1
+    return WorksheetForm(0, found[0] - 1, found[0], comment=comment, people=people)
+
+
+def _is_most(rows: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column has the same points in each line, behind one of grades."""
+    points = {row[column] for row in rows}
+    grades = all(_GRADE.fullmatch(row[column - 1].strip()) for row in rows)
+    return grades and len(points) == 1 and bool(_POINTS.fullmatch(points.pop()))
+
+
+# ---- tables and scores ---------------------------------------------------------------------------
+
 
 _CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 _CANVAS_EXCUSED = "EX"

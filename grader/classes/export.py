@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from grader.batch.scored import Scores, StudentScores
-from grader.batch.sheets import fill_sheet
-from grader.batch.tables import Table, cells
+from grader.classes.scores import Scores, StudentScores
+from grader.classes.sheets import fill_sheet
+from grader.classes.tables import Table, cells
 from grader.errors import UsageError
 from grader.records.people import Platform
 from grader.records.text import listed, printable

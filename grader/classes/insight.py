@@ -5,17 +5,27 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from grader.batch.history import Attempt, Mistake, mistake_of, read_attempts
-from grader.batch.items import Item, Marks, items_of
-from grader.batch.results import reading
-from grader.batch.spread import Spread, TimeLine, spread_of, time_line
-from grader.batch.summary import Summary
-from grader.batch.topics import Lesson, read_lessons
+from grader.batch.database import has_table, reading
+from grader.batch.platforms import told_moment
+from grader.batch.unit import Mistake, mistake_of
+from grader.classes.lessons import Lesson, read_lessons
+from grader.classes.statistics import (
+    Attempt,
+    Item,
+    Marks,
+    Spread,
+    TimeLine,
+    items_of,
+    spread_of,
+    time_line,
+)
+from grader.classes.summary import Summary
 from grader.course.load import CourseFolder
 from grader.records.ids import CheckId
 from grader.records.results import Diagnosis, Status, diagnosis_from_json
@@ -25,6 +35,10 @@ _SHARE = 0.1  # of those who handed in, from which on a class should hear of som
 _AT_LEAST = 2  # people
 _HANDED_IN = """
 SELECT student, result FROM results WHERE exercise = ? AND NOT absent ORDER BY student
+"""
+_ATTEMPTS = """
+SELECT student, exercise, number, time, score, max_score, mistakes FROM attempts
+ORDER BY student, exercise, number
 """
 
 
@@ -90,7 +104,7 @@ def read_insight(folder: Path, course: CourseFolder, summary: Summary) -> Insigh
     exercises = [one.exercise for one in summary.exercises]
     lessons = read_lessons(course)
     with reading(folder) as database:
-        attempts = [one for one in read_attempts(database) if one.student in people]
+        attempts = [one for one in _read_attempts(database) if one.student in people]
         before = _before(attempts)
         works = {e: list(_works(database, e, people, before)) for e in exercises}
     topics = [one for e in exercises for one in _topics(e, works[e], lessons[e])]
@@ -102,6 +116,15 @@ def read_insight(folder: Path, course: CourseFolder, summary: Summary) -> Insigh
         time_line([one for one in attempts if one.exercise in exercises]),
         tuple(sorted(topics, key=lambda t: -t.students)[:_TOPICS]),
     )
+
+
+def _read_attempts(database: sqlite3.Connection) -> Iterator[Attempt]:
+    """Yield all attempts, a student's in order; none of results of before they were kept."""
+    if has_table(database, "attempts"):
+        for student, exercise, number, time, score, most, mistakes in database.execute(_ATTEMPTS):
+            made = tuple(map(tuple, json.loads(mistakes)))
+            if moment := told_moment(time, UTC):
+                yield Attempt(student, exercise, number, moment, score, most, made)
 
 
 def _before(attempts: Sequence[Attempt]) -> dict[tuple[str, str], frozenset[Mistake]]:

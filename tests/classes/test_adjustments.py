@@ -12,18 +12,17 @@ from zoneinfo import ZoneInfo
 import pytest
 from class_results import gradescope, keep, result_of
 
-from grader.batch.adjustments import FILE, Known
 from grader.batch.entries import find_entries
-from grader.batch.export import Export, Format, export_scores
-from grader.batch.people import Member, members_of
+from grader.batch.platforms import told_moment
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
-from grader.batch.scored import ExerciseScore, StudentScores
-from grader.batch.scores import read_results
-from grader.batch.summary import Summary, summarise
-from grader.batch.times import days_late, in_zone, told_moment
-from grader.batch.unit import GradedSubmission
-from grader.batch.written import WrittenResult
+from grader.batch.unit import GradedSubmission, WrittenResult
+from grader.classes.adjustments import FILE, Known, days_late, in_zone
+from grader.classes.export import Export, Format, export_scores
+from grader.classes.graded import read_results
+from grader.classes.people import Member, members_of
+from grader.classes.scores import ExerciseScore, StudentScores
+from grader.classes.summary import Summary, summarise
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import UsageError
