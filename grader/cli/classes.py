@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, PART, Suggesting
+from grader.cli.shared import COURSE, ISOLATION, PART, Suggesting
 
 
 @click.command()
@@ -30,7 +30,7 @@ def similar(
     Example:
       grade similar results --html alike.html
     """
-    from grader.cli.similar import run_similar
+    from grader.cli.batch import run_similar
 
     sys.exit(run_similar(results, course, most, as_json=as_json, html=html))
 
@@ -79,7 +79,7 @@ def gradescope_build(
     Example:
       grade gradescope build autograder.zip
     """
-    from grader.cli.gradescope import run_build
+    from grader.cli.platforms import run_build
 
     click.echo(run_build(into, course, part, visibility, isolation, torch_index))
 
@@ -96,7 +96,7 @@ def gradescope_run(root: Path) -> None:
     Example:
       grade gradescope run /autograder
     """
-    from grader.cli.gradescope import run_submission
+    from grader.cli.platforms import run_submission
 
     sys.exit(run_submission(root))
 

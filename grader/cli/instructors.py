@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, PART, SCHEDULER, Suggesting
+from grader.cli.shared import COURSE, ISOLATION, JOBS, MEMORY, PART, SCHEDULER, Suggesting
 
 
 @click.command()
@@ -44,7 +44,7 @@ def audit(
       grade audit --html audit.html
       grade audit --compose 200
     """
-    from grader.cli.audit import run_audit_command, run_compose_command
+    from grader.cli.course import run_audit_command, run_compose_command
 
     if compose is not None:
         sys.exit(run_compose_command(course, compose, seed, jobs, as_json=as_json))
@@ -160,7 +160,7 @@ def derive(course: Path | None, only_check: bool) -> None:
     Example:
       grade derive --check
     """
-    from grader.cli.derive import run_derive
+    from grader.cli.course import run_derive
 
     sys.exit(run_derive(course, only_check=only_check))
 
@@ -192,7 +192,7 @@ def nbgrader_init(
     Example:
       grade nbgrader init autumn
     """
-    from grader.cli.nbgrader import run_init
+    from grader.cli.platforms import run_init
 
     sys.exit(run_init(directory, course, assignment, part=part, restore=restore))
 
@@ -227,7 +227,7 @@ def nbgrader_autograde(
     Example:
       grade nbgrader autograde transformers
     """
-    from grader.cli.nbgrader import run_autograde
+    from grader.cli.platforms import run_autograde
 
     run = partial(run_autograde, isolation=isolation, force=force, public=public)
     sys.exit(run(directory, assignment, student, jobs, memory=memory))
@@ -272,7 +272,7 @@ def export(
       grade export results --format moodle --template worksheet.csv -o moodle.csv
       grade export gradebook.db --format canvas -o canvas.csv
     """
-    from grader.cli.export import ExportRequest, run_export
+    from grader.cli.platforms import ExportRequest, run_export
 
     sys.exit(run_export(ExportRequest(source, assignment, to, output, template, part)))
 
@@ -298,7 +298,7 @@ def release(into: Path, course: Path | None, part: str, solutions: bool) -> None
       grade release transformers.zip
       grade release transformers-solved.zip --with-solutions
     """
-    from grader.cli.start import run_release
+    from grader.cli.course import run_release
 
     click.echo(run_release(into, course, part, solutions=solutions))
 

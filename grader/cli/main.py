@@ -10,7 +10,7 @@ import sys
 import click
 
 from grader.cli import classes, instructors, students
-from grader.cli.groups import Program
+from grader.cli.shared import Program
 from grader.errors import GraderError, told_fault
 from grader.version import VERSION
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.groups import COURSE, PART, SCHEDULER, SUBMISSION
+from grader.cli.shared import COURSE, PART, SCHEDULER, SUBMISSION
 
 if TYPE_CHECKING:
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
 
 @click.command("list")
@@ -65,7 +65,7 @@ def check(
       grade check 3 --submission ~/Downloads/exercise3_multi_head.ipynb
     """
     from grader.cli.check import run_check
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
     request = CheckRequest(exercises, submission, course, hidden, as_json, html)
     if watch:
@@ -76,7 +76,7 @@ def check(
 
 
 def _watch(request: "CheckRequest") -> int:
-    from grader.cli.watch import run_watch
+    from grader.cli.study import run_watch
 
     if request.hidden or request.as_json or request.html:
         raise click.UsageError("--watch goes with --submission and --course alone")
@@ -120,7 +120,7 @@ def train(
       grade train exercise12 --html curves.html
     """
     from grader.cli.check import run_check
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
     asked = CheckRequest(exercises, submission, course, False, False, html, trains=True)
     sys.exit(run_check(asked))
@@ -255,7 +255,7 @@ def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> No
     Example:
       grade start my-transformer
     """
-    from grader.cli.start import run_start
+    from grader.cli.study import run_start
 
     click.echo(run_start(folder, bundle, notebooks=notebooks, renew=renew))
 

@@ -27,7 +27,7 @@ from grader.batch.entries import Entry, find_entries, find_others, read_entry
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.shown import Shown
 from grader.classes.summary import summarise
-from grader.cli.progress import ProgressBar
+from grader.cli.shared import ProgressBar
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
@@ -656,7 +656,7 @@ def test_bar_counts_keys_as_keys(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     clock = iter([0, 600, 603, 603])  # seconds: keys take ten minutes, two students three
-    monkeypatch.setattr("grader.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("grader.cli.shared.time.monotonic", lambda: next(clock))
     progress = ProgressBar(rate_of="students")
     progress.key_step("hidden key of exercise1/histogram")
     progress.expect(2)

@@ -28,7 +28,7 @@ from grader.course.models import Course
 from grader.errors import UsageError
 from grader.records.people import Person
 from grader.records.results import Status
-from grader.report.batch import render_students, render_summary
+from grader.report.classes import render_students, render_summary
 
 ADA = Person("Ada Byron", "0123", "ada@x.org", "ada")
 BOB, CY = Person("Bob Brown", "102", "bob@x.org"), Person("Cy Crane", "103")

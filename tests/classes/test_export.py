@@ -20,7 +20,7 @@ from grader.classes.export import Format, export_scores
 from grader.classes.graded import read_results
 from grader.classes.people import Member
 from grader.classes.scores import ExerciseScore, Scores, StudentScores
-from grader.cli.export import ExportRequest, run_export
+from grader.cli.platforms import ExportRequest, run_export
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
 from grader.records.people import Identity, Person, Platform

@@ -25,7 +25,7 @@ from grader.grading.exercise import Run
 from grader.records.people import Identity, Person, Platform
 from grader.records.results import Status, result_from_json, result_to_json
 from grader.records.text import clean
-from grader.report.feedback import render_class
+from grader.report.pages import render_class
 
 HOSTILE = {
     "markup": "<script>alert(1)</script><img src=x onerror=alert(1)>",

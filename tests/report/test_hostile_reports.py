@@ -25,13 +25,13 @@ from support import GradeText
 from grader.batch.run import BatchRequest, run_batch
 from grader.classes.export import Format
 from grader.classes.summary import summarise
-from grader.cli.export import ExportRequest, run_export
+from grader.cli.platforms import ExportRequest, run_export
 from grader.course.load import CourseFolder
 from grader.key.cache import Keys
-from grader.nbgrader.markup import FILTERS
+from grader.nbgrader.config import FILTERS
 from grader.records.results import CellScore, Document, Kind, Status
-from grader.report.batch import render_students, render_summary
-from grader.report.html import render_fragment, render_page
+from grader.report.classes import render_students, render_summary
+from grader.report.pages import render_fragment, render_page
 from grader.report.terminal import render_document
 from grader.report.verdict import render_verdict
 

@@ -23,11 +23,9 @@ from grader.grading.engine import Engine
 from grader.grading.trace import trace_target
 from grader.handin.read import read_submission
 from grader.records.results import Status
-from grader.report.hint import render_hint
-from grader.report.receipt import render_receipt
+from grader.report.runs import render_receipt, render_trace, render_turn
+from grader.report.student import render_hint
 from grader.report.terminal import render_document
-from grader.report.trace import render_trace
-from grader.report.watch import render_turn
 from grader.student.findings import Findings
 from grader.student.hints import next_hint
 from grader.student.pack import pack_work

@@ -15,8 +15,8 @@ from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
 from grader.records.ids import CheckId, Kind
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Place, State, Status
-from grader.report.hint import render_hint
-from grader.report.trace import render_trace
+from grader.report.runs import render_trace
+from grader.report.student import render_hint
 from grader.student.hints import Advice, next_hint
 
 
