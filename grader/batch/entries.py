@@ -167,10 +167,7 @@ def _nothing_of_the_course(found: Gathered) -> str:
 
 
 def exercises_in_use(
-    course: Course,
-    entries: Sequence[Entry],
-    names: Mapping[str, str],
-    graded: Collection[str],
+    course: Course, entries: Sequence[Entry], names: Mapping[str, str], graded: Collection[str]
 ) -> list[Exercise]:
     """Return the exercises of the parts that somebody handed in a file of, all where nobody did.
 

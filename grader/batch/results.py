@@ -12,13 +12,7 @@ from pathlib import Path
 
 import filelock
 
-from grader.batch.database import (
-    RESULTS_VERSION,
-    note,
-    open_database,
-    read_about,
-    reported,
-)
+from grader.batch.database import RESULTS_VERSION, note, open_database, read_about, reported
 from grader.batch.platforms import told_moment
 from grader.batch.register import (
     ClassList,

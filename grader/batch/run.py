@@ -130,13 +130,7 @@ def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
     exercises = [exercise.id for exercise in course.exercises]
     parts = {part.name: part.exercises for part in course.parts}
     return ClassList(
-        request.submissions,
-        entries,
-        exercises,
-        request.roster,
-        request.merge,
-        parts,
-        request.names,
+        request.submissions, entries, exercises, request.roster, request.merge, parts, request.names
     )
 
 

@@ -12,13 +12,7 @@ from grader.course.models import Course, Exercise
 from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
-from grader.records.results import (
-    CheckResult,
-    Diagnosis,
-    ExerciseResult,
-    Status,
-    result_to_json,
-)
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status, result_to_json
 
 Mistake = tuple[str, ...]  # known bugs that act at once, or the one step that went wrong first
 

@@ -30,12 +30,7 @@ from grader.handin.pick import SUFFIXES
 from grader.likeness.pairs import Request, compare_class
 from grader.records.people import Platform
 from grader.records.text import clean, counted, file_stem, listed, printable
-from grader.report.classes import (
-    insight_to_json,
-    render_students,
-    render_summary,
-    summary_to_json,
-)
+from grader.report.classes import insight_to_json, render_students, render_summary, summary_to_json
 from grader.report.likeness import likeness_to_json, render_likeness, render_likeness_page
 from grader.report.pages import render_class, render_student
 
@@ -309,12 +304,7 @@ class _Zips:
 
 
 def run_similar(
-    results: Path,
-    course: Path | None,
-    most: int,
-    *,
-    as_json: bool,
-    html: Path | None,
+    results: Path, course: Path | None, most: int, *, as_json: bool, html: Path | None
 ) -> int:
     """Compare the submissions of a results folder and print the pairs that are alike."""
     folder = load_course(find_course(course))

@@ -15,11 +15,7 @@ from grader.cli.shared import COURSE, ISOLATION, PART, Suggesting
 @click.option("--most", type=click.IntRange(1, 200), default=20, show_default=True, help="Pairs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def similar(
-    results: Path,
-    course: Path | None,
-    html: Path | None,
-    most: int,
-    as_json: bool,
+    results: Path, course: Path | None, html: Path | None, most: int, as_json: bool
 ) -> None:
     """List submissions of a class whose code is alike; it accuses nobody.
 

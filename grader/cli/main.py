@@ -37,11 +37,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows ?
-        cli(
-            prog_name="grade",
-            standalone_mode=False,
-            color=_coloured(),
-        )
+        cli(prog_name="grade", standalone_mode=False, color=_coloured())
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)

@@ -171,11 +171,7 @@ def _sorted_out(
 
 
 def _graded(
-    client: Client,
-    crew: Crew,
-    request: BatchRequest,
-    keys: SplitKeys,
-    units: Iterable[Unit],
+    client: Client, crew: Crew, request: BatchRequest, keys: SplitKeys, units: Iterable[Unit]
 ) -> Iterator[Outcome]:
     """Read units here, have them graded there, and yield what each comes to."""
     reader = _Reader(request, keys.scored.digest, list(units))

@@ -147,10 +147,7 @@ _Handed = Sequence[tuple[Place, Entry]]  # one submission, in each folder that i
 
 
 def _work(
-    request: Request,
-    handed: _Handed,
-    known: Mapping[str, Set[Pattern]],
-    unread: list[str],
+    request: Request, handed: _Handed, known: Mapping[str, Set[Pattern]], unread: list[str]
 ) -> Work:
     """What a submission has beyond what is given out; `unread` gets what has no code."""
     scripts = _scripts(request, handed, unread)

@@ -70,11 +70,7 @@ def render_students(summary: Summary, *, width: int) -> str:
     possible = [e.possible for e in exercises]
     rows = [
         ("student", *(e.name for e in exercises), *summary.parts, "total", "first finding"),
-        (
-            "points possible",
-            *map(_number, [*possible, *summary.parts.values(), sum(possible)]),
-            "",
-        ),
+        ("points possible", *map(_number, [*possible, *summary.parts.values(), sum(possible)]), ""),
     ]
     for one in summary.by_student:
         cells = (_cell(one, e.exercise) for e in exercises)

@@ -81,10 +81,7 @@ _TORCH: Ways = {
         "Sequential": "holds modules and runs them in turn",
         "ModuleList": "holds modules, and your code runs them",
     },
-    "sizes": {
-        "shape": "has all sizes",
-        "size": "has one size",
-    },
+    "sizes": {"shape": "has all sizes", "size": "has one size"},
     "means and variances": {
         "mean": "is the mean along axes",
         "var": "is the variance; its `correction` has to be 0 here",
@@ -190,11 +187,7 @@ def compare(
 
 
 def _compared(
-    target: str,
-    own: Sequence[str],
-    solution: str,
-    result: ExerciseResult,
-    table: Ways,
+    target: str, own: Sequence[str], solution: str, result: ExerciseResult, table: Ways
 ) -> Comparison:
     checks = [check for check in result.checks if check.target == target]
     passed = sum(check.status is Status.PASSED for check in checks)
