@@ -93,13 +93,10 @@ def run_batch_command(
 
 def _graded(request: BatchRequest, cluster: ClusterChoice) -> Batch:
     """Grade a class under a progress bar."""
-    progress = ProgressBar(rate_of="students")
-    heard = (progress.expect, progress.advance, progress.key_step)
-    try:
+    with ProgressBar(rate_of="students") as progress:
+        heard = (progress.expect, progress.advance, progress.key_step)
         with _graders(cluster, progress) as graders:
             return run_batch(request, *heard, graders, progress.tell)
-    finally:
-        progress.finish()
 
 
 @contextlib.contextmanager
@@ -309,11 +306,8 @@ def run_similar(
     """Compare the submissions of a results folder and print the pairs that are alike."""
     folder = load_course(find_course(course))
     request = Request(folder, results, most)
-    progress = ProgressBar(rate_of="submissions")
-    try:
+    with ProgressBar(rate_of="submissions") as progress:
         found = compare_class(request, expect=progress.expect, advance=progress.advance)
-    finally:
-        progress.finish()
     if html is not None:
         with writing(html):
             html.write_text(render_likeness_page(found), encoding="utf-8")

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
-from grader.cli.shared import COURSE, ISOLATION, PART, Suggesting
+from grader.cli.shared import AS_JSON, COURSE, FOLDER, ISOLATION, PART, PATH, Suggesting
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=PATH)
 @COURSE
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page, side by side.")
+@click.option("--html", type=PATH, help="Write a page, side by side.")
 @click.option("--most", type=click.IntRange(1, 200), default=20, show_default=True, help="Pairs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@AS_JSON
 def similar(
     results: Path, course: Path | None, html: Path | None, most: int, as_json: bool
 ) -> None:
@@ -42,7 +42,7 @@ def gradescope_group() -> None:
 
 
 @gradescope_group.command("build")
-@click.argument("into", type=click.Path(path_type=Path), metavar="ZIP")
+@click.argument("into", type=PATH, metavar="ZIP")
 @COURSE
 @PART
 @click.option(
@@ -81,7 +81,7 @@ def gradescope_build(
 
 
 @gradescope_group.command("run")
-@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("root", type=FOLDER)
 def gradescope_run(root: Path) -> None:
     """Grade the submission below ROOT as an autograder does (the zip runs this).
 

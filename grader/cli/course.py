@@ -53,12 +53,9 @@ def run_compose_command(
 ) -> int:
     """Judge random submissions, print, and return the exit status: 0 where nothing is wrong."""
     folder = load_course(find_course(course))
-    progress = ProgressBar()
-    try:
+    with ProgressBar() as progress:
         heard = (progress.expect, progress.advance, progress.key_step)
         judged = run_compositions(folder, count, seed, jobs or os.cpu_count() or 1, *heard)
-    finally:
-        progress.finish()
     if as_json:
         click.echo(json.dumps(compositions_to_json(judged), indent=2))
     else:
@@ -88,11 +85,8 @@ def run_release(into: Path, course: Path | None, part: str, *, solutions: bool) 
     from grader.bundle.release import make_bundle, write_bundle
 
     folder = load_course(find_course(course))
-    progress = ProgressBar()
-    try:
+    with ProgressBar() as progress:
         files = make_bundle(folder, part=part, solutions=solutions, on_built=progress.key_step)
-    finally:
-        progress.finish()
     write_bundle(files, into)
     size = sum(map(len, files.values())) / 2**20
     told = f"{into}: {len(files)} files, {size:.1f} MiB, with"

@@ -106,12 +106,9 @@ def run_build(
         raise UsageError(f"{into}: name a file that ends in .zip")
     folder = load_course(find_course(course))
     settings = Settings(visibility=Visibility(visibility), part=part, isolation=isolation or "")
-    progress = ProgressBar()
-    progress.expect(len(folder.course.exercises))
-    try:
+    with ProgressBar() as progress:
+        progress.expect(len(folder.course.exercises))
         data = make_autograder(folder, settings, torch_index=torch_index, on_built=progress.advance)
-    finally:
-        progress.finish()
     with writing(into):
         into.parent.mkdir(parents=True, exist_ok=True)
         into.write_bytes(data)
@@ -234,11 +231,8 @@ def run_autograde(
     request = AutogradeRequest(
         directory, assignment, student, force, public, jobs or cores(), level, memory
     )
-    progress = ProgressBar(rate_of="students")
-    try:
+    with ProgressBar(rate_of="students") as progress:
         outcome = autograde(request, progress)
-    finally:
-        progress.finish()
     _report(assignment, outcome)
     if outcome.admission:
         click.echo(outcome.admission, err=True)

@@ -15,9 +15,13 @@ import click
 
 from grader.records.text import printable
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
 COURSE = click.option(
     "--course",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="The course's folder; else the nearest folder with a course.yml, from here upwards.",
 )
 
@@ -44,10 +48,12 @@ ISOLATION = click.option(
     help="The level to isolate submissions at; else the best there is, and not below landlock.",
 )
 
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+)
+
 SUBMISSION = click.option(
-    "--submission",
-    type=click.Path(path_type=Path),
-    help="A file, notebook or folder in place of exercises/.",
+    "--submission", type=PATH, help="A file, notebook or folder in place of exercises/."
 )
 
 
@@ -127,6 +133,12 @@ class ProgressBar:
         self._done = 0
         self._workers: int | None = None  # of a cluster, where one grades
         self._keys = 0  # steps of building keys, which are no things of which a rate is shown
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
 
     def expect(self, steps: int) -> None:
         """Tell of more steps to come; the rate counts from the first of them."""

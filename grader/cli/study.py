@@ -75,9 +75,8 @@ def open_desk(
 
 def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: WarmProcess) -> Engine:
     """Open an engine, and tell what is to be said of its keys."""
-    progress = ProgressBar()
-    engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
-    progress.finish()
+    with ProgressBar() as progress:
+        engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
     for note in engine.keys.notes:
         click.echo(f"grade: {note}", err=True)
     return engine
@@ -255,13 +254,10 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
     """Make or renew a course folder, and return what to say of it."""
     from grader.student.start import start_course
 
-    progress = ProgressBar()
-    try:
+    with ProgressBar() as progress:
         folder = start_course(
             into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_step
         )
-    finally:
-        progress.finish()
     course = folder.course
     first = course.exercises[0]
     if renew:
