@@ -114,14 +114,12 @@ _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "
 
 
 def render_run(trace: Trace | None, exercise: str, target: str, *, width: int = 80) -> str:
-    """Return the run of a target, a line where none can be shown."""
+    """Return the steps of a target with their shapes, and then the run tensor by tensor.
+
+    A line where none can be shown.
+    """
     if trace is None:
         return f"{exercise}: {target} has no case whose steps can be shown."
-    return render_trace(trace, exercise, width=width).rstrip("\n")
-
-
-def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
-    """Return the steps of one target with their shapes, and then the run tensor by tensor."""
     case = trace.case
     sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
     lines = [click.style(f"{exercise} · {trace.target}", bold=True)]
@@ -134,7 +132,7 @@ def render_trace(trace: Trace, exercise: str, *, width: int = 80) -> str:
         lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
     if any(not m.given for m in trace.made):
         lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip("\n")
 
 
 def _step_lines(trace: Trace, width: int) -> list[str]:

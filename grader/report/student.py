@@ -77,30 +77,15 @@ def render_told(
     kept: bool = True,
     width: int = 80,
 ) -> str:
-    """Return what a student is told, a line where all is right; the rest as in `render_hint`."""
-    if told is None:
-        return f"{given.partition(' ')[0]} is complete: no hint is needed."
-    return render_hint(
-        told.advice, given, told.degree, notebook=notebook, command=command, kept=kept, width=width
-    )
-
-
-def render_hint(
-    advice: Advice,
-    given: str,
-    degree: int,
-    *,
-    notebook: bool = False,
-    command: str = "grade ",
-    kept: bool = True,
-    width: int = 80,
-) -> str:
-    """Return the hints up to a degree, the newest last, and where the lesson speaks of it.
+    """Return the hints that were told, the newest last, and where the lesson speaks of it.
 
     `given` is what the command was given: the exercise, and where it was handed in. A line is named
     where the student has a file of lines, and not a notebook. `command` is how a command begins;
     the next hint is offered where it is `kept` which were told.
     """
+    if told is None:
+        return f"{given.partition(' ')[0]} is complete: no hint is needed."
+    advice, degree = told.advice, told.degree
     count, exercise = len(advice.hints), given.partition(" ")[0]
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
     if advice.finding:
