@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from grader.audit import mutation
-from grader.batch import adjustments
+from grader.classes import adjustments
 from grader.cli.main import cli
 from grader.course import bugs, cases, limits, models, questions
 from grader.course.kinds import find_kinds

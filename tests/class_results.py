@@ -8,8 +8,7 @@ import yaml
 from grader.batch.entries import find_entries
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
-from grader.batch.unit import GradedSubmission
-from grader.batch.written import WrittenResult
+from grader.batch.unit import GradedSubmission, WrittenResult
 from grader.course.models import Course
 from grader.records.ids import CheckId
 from grader.records.people import Person

@@ -9,8 +9,7 @@ from grader.batch.entries import Entry
 from grader.batch.register import ClassList
 from grader.batch.results import About, Results
 from grader.batch.shown import Shown
-from grader.batch.unit import GradedSubmission
-from grader.batch.written import WrittenResult
+from grader.batch.unit import GradedSubmission, WrittenResult
 from grader.grading.exhibits import Drawing, Exhibit, make_panel
 from grader.handin.gather import Part
 from grader.records.ids import CheckId

@@ -32,13 +32,14 @@ MAY_IMPORT = {
     "student": "errors files records course handin bundle grading",
     "batch": "errors files processes worker records course handin execute key grading",
     "cluster": "errors processes version course handin execute key grading batch records",
+    "classes": "errors records course grading batch",
     "audit": "errors worker records course handin execute compare key grading student batch",
-    "likeness": "errors records course handin batch",
-    "report": "records grading audit student batch likeness",
+    "likeness": "errors records course handin batch classes",
+    "report": "records grading audit student batch classes likeness",
     "notebook": "errors version records course handin execute grading student report",
-    "nbgrader": "errors worker records course handin execute grading batch report notebook",
+    "nbgrader": "errors worker records course handin execute grading batch classes report notebook",
     "cli": "errors version worker records course handin execute bundle grading audit student batch "
-    "cluster likeness report notebook nbgrader",
+    "classes cluster likeness report notebook nbgrader",
     "pytest_plugin": "errors records course handin execute checks grading student report",
     "__init__": "version notebook",
 }

@@ -1,19 +1,22 @@
-"""Finds the submissions in a folder, and brings together what is of one student."""
+"""The submissions in a folder: finds them, reads one, and tells which exercises they are of."""
 
+import math
 import os
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.batch.platforms import METADATA, Owned, layout_of
-from grader.course.models import Course
+from grader.course.models import Course, Exercise
 from grader.errors import UsageError
 from grader.handin.archive import ZIP
 from grader.handin.files import is_hidden, is_litter
-from grader.handin.gather import Part
+from grader.handin.gather import Gathered, Part, gather
+from grader.handin.pick import pick
+from grader.handin.read import Submission, submission_of
 from grader.records.people import Identity, Person
-from grader.records.text import clean, storable
+from grader.records.text import clean, listed, storable
 
 
 @dataclass(frozen=True)
@@ -125,3 +128,100 @@ def _told_apart(entries: Iterable[Entry]) -> list[Entry]:
         taken.add(name)
         apart.append(replace(entry, student=name))
     return apart
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a student handed in, as plain data."""
+
+    submission: Submission
+    notes: tuple[str, ...]  # what a person should know, the refusals among them
+
+
+def read_entry(entry: Entry, course: Course, names: Mapping[str, str] = {}) -> Handed:
+    """Read a submission; whatever is wrong with it becomes a problem or a note.
+
+    `names` are other names of exercises' files, by exercise.
+    """
+    limit = course.limits.source_kib * 1024
+    found = gather(entry.parts, limit)
+    submission = submission_of(found, "handed in", course, limit, names)
+    notes = [*entry.notes, *submission.notes]
+    if all(source.absent for source in submission.sources.values()):
+        notes.append(_nothing_of_the_course(found))
+    return Handed(submission, tuple(notes))
+
+
+def _nothing_of_the_course(found: Gathered) -> str:
+    """Say what was handed in where no exercise's file was: it may be work under another name."""
+    names = sorted(found.files) or sorted(found.others)
+    shown = listed([clean(name, 80) for name in names]) or "no .py file or notebook"
+    told = f"no exercise's file was handed in, but {shown}"
+    return f"{told}: give files the names of the stubs, or say --file EXERCISE=NAME"
+
+
+# ---- which exercises a class is graded in --------------------------------------------------------
+
+
+def exercises_in_use(
+    course: Course, entries: Sequence[Entry], names: Mapping[str, str], graded: Collection[str]
+) -> list[Exercise]:
+    """Return the exercises of the parts that somebody handed in a file of, all where nobody did.
+
+    `graded` are those that there are results of already: they stay with the class. `names` are
+    other names of files, by exercise.
+    """
+    every = list(course.exercises)
+    used = set(graded)
+    for entry in entries:
+        own = [e for e in every if any(one.id in used for one in course.beside(e))]
+        if len(own) == len(every):
+            break
+        files = gather(entry.parts, course.limits.source_kib * 1024).files
+        used |= {e.id for e in every if pick(files, e, names.get(e.id, ""))}
+    return [e for e in every if any(one.id in used for one in course.beside(e))] or every
+
+
+def left_out(course: Course, taken: Sequence[Exercise]) -> list[str]:
+    """Say of each part that has no exercise among those taken that it is left out."""
+    ids = {exercise.id for exercise in taken}
+    return [
+        f"{part.name} is left out: nobody handed in a file of it"
+        for part in course.parts
+        if not ids.intersection(part.exercises)
+    ]
+
+
+def trainings_ahead(
+    course: Course,
+    entries: Sequence[Entry],
+    exercises: Sequence[Exercise],
+    names: Mapping[str, str],
+    jobs: int,
+) -> str:
+    """Return one line on what `exercises` train in a class, "" where that is nothing.
+
+    `names` are other names of their files; `jobs` are as many as grade at once.
+    """
+    training = [exercise for exercise in exercises if exercise.usual_seconds]
+    if not training:
+        return ""
+    limit = course.limits.source_kib * 1024
+    handed_in = [
+        exercise
+        for files in (gather(entry.parts, limit).files for entry in entries)
+        for exercise in training
+        if pick(files, exercise, names.get(exercise.id, ""))
+    ]
+    if not handed_in:
+        return ""
+    what = " and ".join(dict.fromkeys(exercise.id for exercise in handed_in))
+    seconds = sum(exercise.usual_seconds for exercise in handed_in)
+    minutes = math.ceil(seconds / min(jobs, len(entries)) / 60)
+    return (
+        f"{what} trains models: about {minutes} min in all, less what is graded already. "
+        "--skip-slow leaves them for a later run."
+    )

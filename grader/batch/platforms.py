@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import yaml
@@ -126,6 +126,17 @@ def feedback_name(identity: Identity, file: str) -> str:
     if identity.platform is not Platform.MOODLE or not found or not found["id"]:
         return ""
     return f"{_tame(called, found)}{'' if found['file'] else '/'}{file}"
+
+
+def told_moment(text: str, zone: tzinfo | None) -> datetime | None:
+    """Return when something was handed in, as a platform tells; None where that is not clear."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=zone) if zone else None  # of two the first
+    return moment
 
 
 def _tame(called: str, found: re.Match[str]) -> str:

@@ -1,29 +1,15 @@
 """Who is in a folder of results: whose submissions they are, from where, and who is gone."""
 
-import json
 import shlex
 import sqlite3
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from grader.batch.database import has_table, note, noted, read_about
 from grader.batch.entries import Entry
-from grader.batch.people import KeptSubmission, Member, members_of, owners_of
 from grader.errors import UsageError
 from grader.records.people import Identity, Person
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS handed (
-    student TEXT PRIMARY KEY, identity TEXT NOT NULL, source TEXT NOT NULL,
-    here INTEGER NOT NULL, before TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS origins (
-    student TEXT NOT NULL, exercise TEXT NOT NULL, source TEXT NOT NULL, time TEXT NOT NULL,
-    PRIMARY KEY (student, exercise)
-);
-"""
-_HERE = "SELECT student, source FROM handed WHERE here ORDER BY student"
 
 
 @dataclass(frozen=True)
@@ -40,6 +26,16 @@ class ClassList:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where an exercise of a submission was handed in."""
+
+    student: str
+    exercise: str
+    source: str  # the class's folder
+    time: str  # as a platform tells
+
+
+@dataclass(frozen=True)
 class Renamed:
     """A student whom a platform gives another name than before."""
 
@@ -47,20 +43,9 @@ class Renamed:
     now: str
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a submission was handed in."""
-
-    student: str
-    folder: Path  # of the class's submissions
-    people: frozenset[Hashable]  # whose it is: the same key, one person
-    elsewhere: frozenset[str]  # exercises that were handed in to another folder
-    names: Mapping[str, str]  # other names of files, by exercise
-
-
 def refuse_other_folder(database: sqlite3.Connection, results: Path, given: ClassList) -> None:
     """Raise UsageError where the results are of another folder, and none is to be added."""
-    folders = _folders(database)
+    folders = noted(database, "folders")
     if folders and str(given.folder.resolve()) not in folders and not given.merge:
         command = f"grade batch {shlex.quote(str(given.folder))} -o {shlex.quote(str(results))}"
         raise UsageError(
@@ -93,42 +78,29 @@ def _number(identity: Identity) -> tuple[str, ...]:
 def enter(database: sqlite3.Connection, given: ClassList) -> None:
     """Write who is in the class's folder now; who was there before and is not is gone."""
     source = str(given.folder.resolve())
-    if not database.execute("SELECT 1 FROM about WHERE name = 'running'").fetchone():
+    if "running" not in read_about(database):
         database.execute(
             "DELETE FROM before WHERE student IN (SELECT student FROM handed WHERE source = ?)",
             (source,),
         )
-    _tell(database, "running", source)
+    note(database, "running", source)
     database.execute("UPDATE handed SET here = 0 WHERE source = ?", (source,))
     database.executemany(
         "INSERT INTO handed VALUES (?, ?, ?, 1, '') ON CONFLICT (student) "
         "DO UPDATE SET identity = excluded.identity, source = excluded.source, here = 1",
         [(entry.student, entry.known.to_json(), source) for entry in given.entries],
     )
-    folders = dict.fromkeys([*_folders(database), source])
-    _tell(database, "folders", json.dumps(list(folders)))
-    _tell(database, "exercises", json.dumps(given.exercises))
-    _tell(database, "parts", json.dumps(given.parts))
-    _tell(database, "names", json.dumps({**_all_names(database), source: dict(given.names)}))
+    note(database, "folders", list(dict.fromkeys([*(noted(database, "folders") or ()), source])))
+    note(database, "exercises", given.exercises)
+    note(database, "parts", given.parts)
+    note(database, "names", {**read_names(database), source: dict(given.names)})
     if given.roster is not None:
-        people = [asdict(person) for person in given.roster]
-        _tell(database, "roster", json.dumps(people, ensure_ascii=False))
+        note(database, "roster", [asdict(person) for person in given.roster])
 
 
-def _folders(database: sqlite3.Connection) -> list[str]:
-    """Return the folders whose submissions the results are of."""
-    told = database.execute("SELECT value FROM about WHERE name = 'folders'").fetchone()
-    return list(json.loads(told[0])) if told else []
-
-
-def read_names(database: sqlite3.Connection, folder: Path) -> dict[str, str]:
-    """Return by what other names the files of a folder were graded, by exercise."""
-    return _all_names(database).get(str(folder.resolve()), {})
-
-
-def _all_names(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
-    told = database.execute("SELECT value FROM about WHERE name = 'names'").fetchone()
-    return dict(json.loads(told[0])) if told else {}
+def read_names(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    """Return by what other names the files of each folder were graded, by exercise."""
+    return noted(database, "names") or {}
 
 
 def handed_in_elsewhere(database: sqlite3.Connection, student: str) -> set[str]:
@@ -158,64 +130,13 @@ def keep_origins(
     )
 
 
+def read_origins(database: sqlite3.Connection) -> Iterator[Origin]:
+    """Yield where and when exercises were handed in; nothing of results of before it was kept."""
+    if has_table(database, "origins"):
+        rows = database.execute("SELECT student, exercise, source, time FROM origins")
+        yield from (Origin(*row) for row in rows)
+
+
 def read_times(database: sqlite3.Connection) -> dict[tuple[str, str], str]:
     """Return when exercises were handed in, by submission and exercise."""
-    if not _has_origins(database):
-        return {}
-    rows = database.execute("SELECT student, exercise, time FROM origins")
-    return {(student, exercise): time for student, exercise, time in rows}
-
-
-def _has_origins(database: sqlite3.Connection) -> bool:
-    """Whether results are new enough to say where each exercise was handed in."""
-    return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'origins'").fetchone())
-
-
-def _tell(database: sqlite3.Connection, name: str, value: str) -> None:
-    database.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
-
-
-def read_members(database: sqlite3.Connection) -> tuple[Member, ...]:
-    """Return the people of a class, those of its roster first."""
-    return members_of(_kept(database), _roster(database))
-
-
-def read_places(database: sqlite3.Connection) -> list[Place]:
-    """Return where each submission is, and whose; one of several folders has a place in each."""
-    owners, names = owners_of(_kept(database), _roster(database)), _all_names(database)
-    origins: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    if _has_origins(database):
-        for student, *origin in database.execute("SELECT student, exercise, source FROM origins"):
-            origins[student].update([origin])
-    found = []
-    for student, last in database.execute(_HERE):
-        own = origins[student]
-        for source in sorted({last, *own.values()}):
-            others = frozenset(exercise for exercise, where in own.items() if where != source)
-            known = names.get(source, {})
-            found.append(Place(student, Path(source), owners[student], others, known))
-    return found
-
-
-def _roster(database: sqlite3.Connection) -> list[Person]:
-    told = database.execute("SELECT value FROM about WHERE name = 'roster'").fetchone()
-    return [Person(**person) for person in json.loads(told[0])] if told else []
-
-
-def _kept(database: sqlite3.Connection) -> list[KeptSubmission]:
-    rows = database.execute(
-        "SELECT s.student, h.identity, COALESCE(h.here, 1), COALESCE(h.before, ''), "
-        "(SELECT SUM(score) FROM results r WHERE r.student = s.student) "
-        "FROM (SELECT student FROM students UNION SELECT student FROM handed WHERE here) s "
-        "LEFT JOIN handed h ON h.student = s.student ORDER BY s.student"
-    )
-    return [
-        KeptSubmission(
-            student,
-            Identity.parse(text) if text else Identity((Person(student),)),
-            bool(here),
-            score,
-            before,
-        )
-        for student, text, here, before, score in rows
-    ]
+    return {(one.student, one.exercise): one.time for one in read_origins(database)}

@@ -4,19 +4,17 @@ The database says what is done. A JSON file is written before its row, so a row 
 file; a file without its row is written again.
 """
 
-import contextlib
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import filelock
 
-from grader.batch import history, shown
-from grader.batch.history import Graded, keep_attempts
+from grader.batch.database import RESULTS_VERSION, note, open_database, read_about, reported
+from grader.batch.platforms import told_moment
 from grader.batch.register import (
-    SCHEMA,
     ClassList,
     Renamed,
     enter,
@@ -25,30 +23,17 @@ from grader.batch.register import (
     refuse_other_folder,
     renamed,
 )
-from grader.batch.shown import keep_shown
 from grader.batch.unit import GradedSubmission, text_digest
-from grader.errors import InternalError, UsageError
+from grader.errors import UsageError
 from grader.files import replace_file
 from grader.grading.engine import ENGINE
 from grader.records.text import file_stem
 
-DATABASE = "results.sqlite"
 STUDENTS = "students"
-RESULTS_VERSION = 2
-_RESULT = """exercise TEXT NOT NULL,
-    digest TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL, max_score REAL NOT NULL,
-    absent INTEGER NOT NULL, remarks TEXT NOT NULL, result TEXT NOT NULL, key TEXT NOT NULL,
-    PRIMARY KEY (student, exercise)"""  # of a result, and of the one before the last run
 _OF_STUDENTS = ("results", "before", "shown", "attempts", "origins")  # tables by a student's name
-_SCHEMA = f"""{SCHEMA}{history.SCHEMA}{shown.SCHEMA}
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS students (
-    student TEXT PRIMARY KEY, file TEXT NOT NULL UNIQUE, notes TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS results (
-    student TEXT NOT NULL REFERENCES students (student), {_RESULT}
-);
-CREATE TABLE IF NOT EXISTS before (student TEXT NOT NULL, {_RESULT});
+_LAST = """
+SELECT number, digest FROM attempts WHERE student = ? AND exercise = ?
+ORDER BY number DESC LIMIT 1
 """
 
 
@@ -84,7 +69,7 @@ class Results:
         """Open or begin a folder; raises UsageError where it holds something else."""
         self.folder = folder
         self._about = about
-        with _reported(folder):
+        with reported(folder):
             (folder / STUDENTS).mkdir(parents=True, exist_ok=True)
             self._lock = filelock.FileLock(folder / ".lock")
             try:
@@ -92,8 +77,8 @@ class Results:
             except filelock.Timeout:
                 raise UsageError(f"{folder}: another `grade batch` is writing there now") from None
         try:
-            with _reported(folder):
-                self._database = _open(folder / DATABASE)
+            with reported(folder):
+                self._database = open_database(folder)
                 self._check()
         except BaseException:
             self._lock.release()
@@ -107,7 +92,7 @@ class Results:
     def enter(self, given: ClassList) -> None:
         """Keep who is in a class; raises UsageError where the results are of another folder."""
         refuse_other_folder(self._database, self.folder, given)
-        with _reported(self.folder):
+        with reported(self.folder):
             for one in list(renamed(self._database, given.entries)):
                 self._rename(one)
             with self._database:
@@ -116,7 +101,7 @@ class Results:
     def digests(self) -> dict[str, dict[str, str]]:
         """Return the digest of each result, by student and exercise."""
         found: dict[str, dict[str, str]] = {}
-        with _reported(self.folder):
+        with reported(self.folder):
             for student, exercise, digest in self._database.execute(
                 "SELECT student, exercise, digest FROM results WHERE status != 'error'"
             ):
@@ -145,7 +130,7 @@ class Results:
 
         What is missing here and was handed in to another folder keeps its result.
         """
-        with _reported(self.folder):
+        with reported(self.folder):
             others = handed_in_elsewhere(self._database, graded.student)
             graded = graded.without(graded.absent & others)
             rows = self._rows_before(graded.student) | {
@@ -154,34 +139,59 @@ class Results:
             file = f"{file_stem(graded.student)}.json"
             replace_file(self.folder / STUDENTS / file, self._document(graded, key, rows).encode())
             with self._database:
-                self._database.executemany(  # a run that goes on where one was stopped keeps its
-                    "INSERT OR IGNORE INTO before SELECT * FROM results "
-                    "WHERE student = ? AND exercise = ?",
-                    [(graded.student, exercise) for exercise in graded.results],
-                )
                 self._database.execute(
                     "INSERT OR REPLACE INTO students VALUES (?, ?, ?)",
                     (graded.student, file, json.dumps(graded.notes)),
                 )
+                for exercise in sorted(graded.results):
+                    self._keep_result(rows[exercise])
+                    if exercise not in graded.absent:
+                        self._keep_attempt(graded, exercise)
                 self._database.executemany(
-                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    [astuple(rows[exercise]) for exercise in sorted(graded.results)],
+                    "INSERT OR REPLACE INTO shown VALUES (?, ?, ?)",
+                    [(graded.student, exercise, page) for exercise, page in graded.shown.items()],
                 )
-                keep_shown(self._database, graded.student, graded.shown)
-                keep_attempts(self._database, graded.student, graded.time, _attempts(graded))
                 keep_origins(self._database, graded.student, graded.time, graded.there)
+
+    def _keep_result(self, row: _Row) -> None:
+        """Write a result; a run that goes on where one was stopped keeps the one of before both."""
+        self._database.execute(
+            "INSERT OR IGNORE INTO before SELECT * FROM results WHERE student = ? AND exercise = ?",
+            (row.student, row.exercise),
+        )
+        self._database.execute(
+            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(row)
+        )
+
+    def _keep_attempt(self, graded: GradedSubmission, exercise: str) -> None:
+        """Keep what a text came to; the same text graded again takes its own attempt's place."""
+        result, digest = graded.results[exercise], text_digest(graded.digests[exercise])
+        came_to = (result.score, result.max_score, json.dumps(result.mistakes))
+        last = self._database.execute(_LAST, (graded.student, exercise)).fetchone()
+        number, before = last or (0, "")
+        if digest == before:
+            self._database.execute(
+                "UPDATE attempts SET score = ?, max_score = ?, mistakes = ? "
+                "WHERE student = ? AND exercise = ? AND number = ?",
+                (*came_to, graded.student, exercise, number),
+            )
+        else:
+            told = told_moment(graded.time, UTC) is not None
+            time = graded.time if told else datetime.now(UTC).isoformat(timespec="seconds")
+            self._database.execute(
+                "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (graded.student, exercise, number + 1, time, digest, *came_to),
+            )
 
     def finish(self) -> None:
         """Tell that a run is complete: the next one compares with what is here now."""
-        with _reported(self.folder), self._database:
+        with reported(self.folder), self._database:
             self._database.execute("DELETE FROM about WHERE name = 'running'")
 
     def note(self, notes: Sequence[str]) -> None:
         """Keep what is to be said of the class's folder as a whole, in place of what was."""
-        with _reported(self.folder), self._database:
-            self._database.execute(
-                "INSERT OR REPLACE INTO about VALUES ('notes', ?)", (json.dumps(notes),)
-            )
+        with reported(self.folder), self._database:
+            note(self._database, "notes", notes)
 
     def _rename(self, one: Renamed) -> None:
         """Give results the name that their student has now."""
@@ -212,10 +222,8 @@ class Results:
         return {row.exercise: row for row in (_Row(*values) for values in found)}
 
     def _check(self) -> None:
-        _bring_up_to_date(self._database)
-        self._database.executescript(_SCHEMA)
         wanted = {"results_version": str(RESULTS_VERSION), **asdict(self._about)}
-        found = dict(self._database.execute("SELECT name, value FROM about"))
+        found = read_about(self._database)
         for name, value in wanted.items():
             if name == "secret" and found.get(name, value) != value:
                 raise UsageError(
@@ -232,41 +240,6 @@ class Results:
             self._database.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
 
 
-@contextlib.contextmanager
-def reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the results in a folder to read them; raises UsageError where there are none."""
-    path = folder / DATABASE
-    if not path.is_file():
-        raise UsageError(f"{folder} holds no results: run grade batch -o {folder.name} first")
-    try:
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            about = dict(database.execute("SELECT name, value FROM about"))
-            if about.get("results_version") != str(RESULTS_VERSION):
-                raise UsageError(f"{folder} is of another version of grader: run grade batch again")
-            yield database
-    except sqlite3.DatabaseError as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
-
-
-def _bring_up_to_date(database: sqlite3.Connection) -> None:
-    """Take over results of the first version, which did not say what course they are of."""
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
-    told = dict(database.execute("SELECT name, value FROM about")) if "about" in tables else {}
-    if told.get("results_version") == "1":
-        database.executescript(
-            "ALTER TABLE results ADD COLUMN key TEXT NOT NULL DEFAULT '';"
-            "UPDATE about SET name = 'secret' WHERE name = 'cases';"
-            "UPDATE about SET value = '2' WHERE name = 'results_version';"
-        )
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path)
-    database.execute("PRAGMA journal_mode=WAL")
-    database.execute("PRAGMA synchronous=NORMAL")  # safe against a killed process
-    return database
-
-
 def _row(graded: GradedSubmission, exercise: str, key: str) -> _Row:
     result = graded.results[exercise]
     return _Row(
@@ -281,29 +254,3 @@ def _row(graded: GradedSubmission, exercise: str, key: str) -> _Row:
         result.text,
         key,
     )
-
-
-def _attempts(graded: GradedSubmission) -> list[Graded]:
-    """Return what was graded of what was handed in."""
-    return [
-        Graded(
-            exercise,
-            text_digest(graded.digests[exercise]),
-            result.score,
-            result.max_score,
-            result.mistakes,
-        )
-        for exercise, result in graded.results.items()
-        if exercise not in graded.absent
-    ]
-
-
-@contextlib.contextmanager
-def _reported(folder: Path) -> Iterator[None]:
-    """Turn what a disk or a database says into one line."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise InternalError(f"results cannot be kept in {folder}: {error}") from None
-    except OSError as error:
-        raise InternalError(f"results cannot be kept in {folder}: {error.strerror}") from None

@@ -8,14 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from grader.batch.ahead import trainings_ahead
-from grader.batch.entries import Entry, find_entries, find_others
+from grader.batch.database import reading
+from grader.batch.entries import (
+    Entry,
+    exercises_in_use,
+    find_entries,
+    find_others,
+    left_out,
+    trainings_ahead,
+)
 from grader.batch.levels import Levels
 from grader.batch.pool import Lost, Pool
-from grader.batch.present import exercises_in_use, left_out
 from grader.batch.register import ClassList, read_names
-from grader.batch.results import About, Results, reading
-from grader.batch.summary import Summary, summarise
+from grader.batch.results import About, Results
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
 from grader.batch.workplace import SplitKeys, Workplace, prepare_keys
 from grader.course.load import CourseFolder
@@ -76,7 +81,6 @@ class Batch:
     reach: Reach
     graded: int  # submissions of which something was graded now
     unchanged: int
-    summary: Summary  # of all results in the folder
     left_out: Sequence[str] = ()  # parts of which nobody handed in a file
 
 
@@ -112,10 +116,9 @@ def run_batch(
         with graders.grading(request, reach, keys) as grade:
             graded = _grade_all(request, entries, keys, grade, results, advance)
         results.finish()
-        summary = summarise(request.results, folder.course)
     finally:
         results.close()
-    return Batch(reach, graded, len(entries) - graded, summary, _left_out(request, chosen))
+    return Batch(reach, graded, len(entries) - graded, _left_out(request, chosen))
 
 
 def _left_out(request: BatchRequest, chosen: Sequence[Exercise]) -> Sequence[str]:
@@ -127,13 +130,7 @@ def _class_list(request: BatchRequest, entries: Sequence[Entry]) -> ClassList:
     exercises = [exercise.id for exercise in course.exercises]
     parts = {part.name: part.exercises for part in course.parts}
     return ClassList(
-        request.submissions,
-        entries,
-        exercises,
-        request.roster,
-        request.merge,
-        parts,
-        request.names,
+        request.submissions, entries, exercises, request.roster, request.merge, parts, request.names
     )
 
 
@@ -151,7 +148,7 @@ def _names_before(request: BatchRequest) -> dict[str, str]:
     """Return the other names of files that the same folder was graded with before."""
     try:
         with reading(request.results) as database:
-            return read_names(database, request.submissions)
+            return read_names(database).get(str(request.submissions.resolve()), {})
     except UsageError:  # there are no results, or they are of another version
         return {}
 

@@ -1,7 +1,6 @@
 """What a student's page shows beside a result: kept as grading leaves it, for it runs code."""
 
 import json
-import sqlite3
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,12 +15,6 @@ from grader.grading.exercise import Run
 from grader.grading.exhibits import Drawing, Exhibit, Panel, exhibits_of
 from grader.records.results import Status
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS shown (
-    student TEXT NOT NULL, exercise TEXT NOT NULL, page BLOB NOT NULL,
-    PRIMARY KEY (student, exercise)
-);
-"""
 _NO_RUN = (Status.TIMEOUT, Status.ERROR)  # what hung once would hang again
 
 
@@ -59,19 +52,6 @@ def shown_of(exercise: Exercise, run: Run, kept: SharedChild | None = None) -> S
         return Shown(run.result.output, traps, exhibits)
     except Exception as error:  # noqa: BLE001 - pictures are an extra: no result hangs on them
         return Shown(run.result.output, traps, fault=told_fault(error))
-
-
-def keep_shown(database: sqlite3.Connection, student: str, shown: Mapping[str, bytes]) -> None:
-    """Write what pages show of a student's exercises, as `Shown.pack` made it."""
-    database.executemany(
-        "INSERT OR REPLACE INTO shown VALUES (?, ?, ?)",
-        [(student, exercise, packed) for exercise, packed in shown.items()],
-    )
-
-
-def has_shown(database: sqlite3.Connection) -> bool:
-    """Whether results are new enough to hold what pages show."""
-    return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'shown'").fetchone())
 
 
 def _plain(value: object) -> object:

@@ -6,15 +6,39 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from grader.batch.entries import Entry
-from grader.batch.read import Handed, read_entry
+from grader.batch.entries import Entry, Handed, read_entry
 from grader.batch.shown import shown_of
-from grader.batch.written import WrittenResult
 from grader.course.models import Course, Exercise
 from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
-from grader.records.results import CheckResult, ExerciseResult, Status
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status, result_to_json
+
+Mistake = tuple[str, ...]  # known bugs that act at once, or the one step that went wrong first
+
+
+@dataclass(frozen=True)
+class WrittenResult:
+    """What one exercise came to, and what is kept of it beside the text."""
+
+    status: Status
+    score: float
+    max_score: float
+    mistakes: tuple[Mistake, ...]
+    text: str  # JSON of `result_to_json`
+
+    @staticmethod
+    def of(result: ExerciseResult) -> "WrittenResult":
+        """Write a result."""
+        mistakes = tuple(mistake for d in result.diagnoses if (mistake := mistake_of(d)))
+        text = json.dumps(result_to_json(result), ensure_ascii=False)
+        return WrittenResult(result.status, result.score, result.max_score, mistakes, text)
+
+
+def mistake_of(diagnosis: Diagnosis) -> Mistake:
+    """Return what a mistake is counted by, () where none is named."""
+    step = f"first wrong step: {diagnosis.step}"
+    return diagnosis.bugs or ((step,) if diagnosis.step else ())
 
 
 @dataclass(frozen=True)

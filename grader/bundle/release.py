@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import yaml
+
 from grader.bundle.leaks import Secrets, find_leaks
-from grader.bundle.public import public_course
-from grader.bundle.solutions import solution_files
 from grader.course.data import DATA_FOLDER, data_parts
-from grader.course.derive import read_stub
-from grader.course.load import COURSE_FILE, CourseFolder
+from grader.course.derive import read_solution, read_stub
+from grader.course.load import COURSE_FILE, CourseFolder, parse_course
 from grader.course.models import Course, Exercise
 from grader.course.questions import question_file, question_text, read_questions
 from grader.course.shipped import (
@@ -24,6 +24,8 @@ from grader.course.shipped import (
     STANDINS,
     BundleManifest,
     content_sum,
+    read_bundle_manifest,
+    read_part,
     read_standins,
     seal,
     stub_name,
@@ -254,3 +256,68 @@ def write_bundle(files: Mapping[str, bytes], into: Path) -> None:
                 f"{into} is there already: name a new folder, or a file ending in .zip"
             )
         write_files(into, files)
+
+
+# ---- the course.yml of a bundle ------------------------------------------------------------------
+
+
+_SCHEMA = "# yaml-language-server:"  # names a file that only the grader's own tree has
+
+
+def public_course(folder: CourseFolder, exercises: Collection[str]) -> str:
+    """Return course.yml with some exercises, the first ones, and the parts that have any of them.
+
+    All that stays is the student's to read, comments included; the line for editors goes. Raises
+    CourseError.
+    """
+    text = (folder.root / COURSE_FILE).read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    for start, end in _left_out(folder, text, exercises):
+        lines[start:end] = [""] * (end - start)
+    public = "".join(line for line in lines if not line.startswith(_SCHEMA))
+    left = [exercise.id for exercise in parse_course(public, COURSE_FILE).exercises]
+    if left != list(exercises):
+        raise CourseError(f"{COURSE_FILE}: begin each exercise and part on a line of its own")
+    return public
+
+
+def _left_out(folder: CourseFolder, text: str, exercises: Collection[str]) -> list[tuple[int, int]]:
+    """Return the ranges of lines that are of other exercises and parts."""
+    course = folder.course
+    kept = {
+        "exercises": [exercise.id in exercises for exercise in course.exercises],
+        "parts": [bool(set(part.exercises).intersection(exercises)) for part in course.parts],
+    }
+    top = yaml.compose(text)
+    found = []
+    for key, value in top.value if isinstance(top, yaml.MappingNode) else ():
+        keeps = kept.get(key.value, [])
+        starts = [one.start_mark.line for one in value.value] if keeps else []
+        ends = [*starts[1:], value.end_mark.line]
+        found += [
+            (start, end) for start, end, keep in zip(starts, ends, keeps, strict=False) if not keep
+        ]
+    return found
+
+
+# ---- solutions, for after the deadline -----------------------------------------------------------
+
+
+def solution_files(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:
+    """Return the solutions by the path that they have in a bundle; raises CourseError."""
+    return {_solution_name(e): read_solution(folder.solutions / e.file).encode() for e in exercises}
+
+
+def released_solution(folder: CourseFolder, exercise: Exercise) -> str | None:
+    """Return the solution that came with a course, None where none did.
+
+    The course's own sources have them all. Raises CourseError where the file was changed.
+    """
+    if not folder.shipped:
+        return read_solution(folder.solutions / exercise.file)
+    manifest, name = read_bundle_manifest(folder), _solution_name(exercise)
+    return read_part(folder, manifest, name).decode() if name in manifest.files else None
+
+
+def _solution_name(exercise: Exercise) -> str:
+    return f"{KEY_FOLDER}/solutions/{exercise.file}"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.progress import ProgressBar
-from grader.cli.request import CheckRequest, screen_width
+from grader.cli.shared import CheckRequest, ProgressBar, screen_width
 from grader.execute.launch import WarmProcess
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def run_check(request: CheckRequest) -> int:
         checked = grade_many(request, warm, ProgressBar())
         status = _show(request, checked.document)
         if request.trains:
-            from grader.report.learnt import render_learnt
+            from grader.report.runs import render_learnt
 
             learnt = [learnt for one in checked.found for learnt in one.learnt]
             click.echo(render_learnt(learnt, screen_width()), nl=False)
@@ -48,7 +47,7 @@ def _said_beside(checked: "Checked") -> str:
     """Return what a student can do now and what is next, or what is the course's in this check."""
     from grader.records.results import Status
     from grader.report.layout import wrapped
-    from grader.student.achieved import achieved, borrowed
+    from grader.student.hints import achieved, borrowed
 
     (result, *others), findings = checked.document.results, checked.findings
     if others or not findings.own:
@@ -83,8 +82,8 @@ def list_course(course: Path | None, part: str = "") -> str:
 
     folder = load_course(find_course(course)).of_part(part)
     if folder.shipped:
-        from grader.report.standing import render_standing
-        from grader.student.standing import standing_of
+        from grader.report.student import render_standing
+        from grader.student.progress import standing_of
 
         return render_standing(standing_of(folder), width=screen_width())
     known = folder.course

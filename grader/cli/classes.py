@@ -5,21 +5,17 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, PART, Suggesting
+from grader.cli.shared import AS_JSON, COURSE, FOLDER, ISOLATION, PART, PATH, Suggesting
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=PATH)
 @COURSE
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page, side by side.")
+@click.option("--html", type=PATH, help="Write a page, side by side.")
 @click.option("--most", type=click.IntRange(1, 200), default=20, show_default=True, help="Pairs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@AS_JSON
 def similar(
-    results: Path,
-    course: Path | None,
-    html: Path | None,
-    most: int,
-    as_json: bool,
+    results: Path, course: Path | None, html: Path | None, most: int, as_json: bool
 ) -> None:
     """List submissions of a class whose code is alike; it accuses nobody.
 
@@ -30,7 +26,7 @@ def similar(
     Example:
       grade similar results --html alike.html
     """
-    from grader.cli.similar import run_similar
+    from grader.cli.batch import run_similar
 
     sys.exit(run_similar(results, course, most, as_json=as_json, html=html))
 
@@ -46,7 +42,7 @@ def gradescope_group() -> None:
 
 
 @gradescope_group.command("build")
-@click.argument("into", type=click.Path(path_type=Path), metavar="ZIP")
+@click.argument("into", type=PATH, metavar="ZIP")
 @COURSE
 @PART
 @click.option(
@@ -79,13 +75,13 @@ def gradescope_build(
     Example:
       grade gradescope build autograder.zip
     """
-    from grader.cli.gradescope import run_build
+    from grader.cli.platforms import run_build
 
     click.echo(run_build(into, course, part, visibility, isolation, torch_index))
 
 
 @gradescope_group.command("run")
-@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("root", type=FOLDER)
 def gradescope_run(root: Path) -> None:
     """Grade the submission below ROOT as an autograder does (the zip runs this).
 
@@ -96,7 +92,7 @@ def gradescope_run(root: Path) -> None:
     Example:
       grade gradescope run /autograder
     """
-    from grader.cli.gradescope import run_submission
+    from grader.cli.platforms import run_submission
 
     sys.exit(run_submission(root))
 

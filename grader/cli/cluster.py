@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from grader.cluster.asking import Asked, ask, call
-from grader.cluster.connect import connected
+from grader.cluster.connect import Asked, ask, call, connected
 from grader.cluster.worker import try_one, versions
 from grader.report.layout import columns
 

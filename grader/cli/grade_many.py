@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.progress import ProgressBar
-from grader.cli.request import CheckRequest
+from grader.cli.shared import CheckRequest, ProgressBar
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError, writing
@@ -97,7 +96,7 @@ def _tell(notes: Sequence[str]) -> None:
 def _write_page(path: Path, found: Sequence[Finding], document: Document) -> None:
     """Write the report as a page; its pictures show public cases alone."""
     from grader.grading.exhibits import exhibit_training, exhibits_from
-    from grader.report.html import render_page
+    from grader.report.pages import render_page
 
     exhibits = {
         one.exercise.id: (*exhibits_from(one.exercise, one.traces), *map(exhibit_training, learnt))

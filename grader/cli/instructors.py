@@ -6,18 +6,30 @@ from pathlib import Path
 
 import click
 
-from grader.cli.groups import COURSE, ISOLATION, JOBS, MEMORY, PART, SCHEDULER, Suggesting
+from grader.cli.shared import (
+    AS_JSON,
+    COURSE,
+    FILE,
+    FOLDER,
+    ISOLATION,
+    JOBS,
+    MEMORY,
+    PART,
+    PATH,
+    SCHEDULER,
+    Suggesting,
+)
 
 
 @click.command()
 @COURSE
 @click.option(
     "--variants",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     help="Correct submissions, a folder an exercise; else tests/variants beside the course.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a picture, bugs by checks.")
+@AS_JSON
+@click.option("--html", type=PATH, help="Write a picture, bugs by checks.")
 @click.option("--all-pairs", is_flag=True, help="Try all pairs of bugs, and not one of four.")
 @click.option(
     "--compose",
@@ -44,7 +56,7 @@ def audit(
       grade audit --html audit.html
       grade audit --compose 200
     """
-    from grader.cli.audit import run_audit_command, run_compose_command
+    from grader.cli.course import run_audit_command, run_compose_command
 
     if compose is not None:
         sys.exit(run_compose_command(course, compose, seed, jobs, as_json=as_json))
@@ -52,14 +64,9 @@ def audit(
 
 
 @click.command()
-@click.argument("submissions", type=click.Path(path_type=Path))
+@click.argument("submissions", type=PATH)
 @click.option(
-    "-o",
-    "--output",
-    "results",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to keep results in.",
+    "-o", "--output", "results", type=PATH, required=True, help="The folder to keep results in."
 )
 @COURSE
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Grade only this; may be repeated.")
@@ -67,7 +74,7 @@ def audit(
 @JOBS
 @click.option(
     "--roster",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Who is in the class: CSV with any of id, name, email, login and group.",
 )
 @click.option("--merge", is_flag=True, help="Add another folder's submissions to the results.")
@@ -124,7 +131,7 @@ def batch(
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=PATH)
 @COURSE
 @PART
 @click.option("--students", is_flag=True, help="A line a student, in place of the class.")
@@ -134,7 +141,7 @@ def batch(
     metavar="DIR",
     help="Write a page for the class, one for each student, and zips for Moodle and Canvas.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@AS_JSON
 def report(
     results: Path, course: Path | None, part: str, students: bool, html: Path | None, as_json: bool
 ) -> None:
@@ -160,7 +167,7 @@ def derive(course: Path | None, only_check: bool) -> None:
     Example:
       grade derive --check
     """
-    from grader.cli.derive import run_derive
+    from grader.cli.course import run_derive
 
     sys.exit(run_derive(course, only_check=only_check))
 
@@ -192,7 +199,7 @@ def nbgrader_init(
     Example:
       grade nbgrader init autumn
     """
-    from grader.cli.nbgrader import run_init
+    from grader.cli.platforms import run_init
 
     sys.exit(run_init(directory, course, assignment, part=part, restore=restore))
 
@@ -201,7 +208,7 @@ def nbgrader_init(
 @click.argument("assignment")
 @click.option(
     "--directory",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     default=".",
     help="The folder with nbgrader_config.py; else this one.",
 )
@@ -227,14 +234,14 @@ def nbgrader_autograde(
     Example:
       grade nbgrader autograde transformers
     """
-    from grader.cli.nbgrader import run_autograde
+    from grader.cli.platforms import run_autograde
 
     run = partial(run_autograde, isolation=isolation, force=force, public=public)
     sys.exit(run(directory, assignment, student, jobs, memory=memory))
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH)
 @click.option(
     "--format",
     "to",
@@ -250,15 +257,11 @@ def nbgrader_autograde(
 @PART
 @click.option(
     "--template",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Canvas's gradebook or Moodle's grading worksheet, as downloaded, to be filled.",
 )
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The file to write; for Gradescope a folder.",
+    "-o", "--output", type=PATH, required=True, help="The file to write; for Gradescope a folder."
 )
 def export(
     source: Path, to: str, assignment: str, part: str, template: Path | None, output: Path
@@ -272,13 +275,13 @@ def export(
       grade export results --format moodle --template worksheet.csv -o moodle.csv
       grade export gradebook.db --format canvas -o canvas.csv
     """
-    from grader.cli.export import ExportRequest, run_export
+    from grader.cli.platforms import ExportRequest, run_export
 
     sys.exit(run_export(ExportRequest(source, assignment, to, output, template, part)))
 
 
 @click.command()
-@click.argument("into", type=click.Path(path_type=Path), metavar="DIR|ZIP")
+@click.argument("into", type=PATH, metavar="DIR|ZIP")
 @COURSE
 @PART
 @click.option(
@@ -298,7 +301,7 @@ def release(into: Path, course: Path | None, part: str, solutions: bool) -> None
       grade release transformers.zip
       grade release transformers-solved.zip --with-solutions
     """
-    from grader.cli.start import run_release
+    from grader.cli.course import run_release
 
     click.echo(run_release(into, course, part, solutions=solutions))
 

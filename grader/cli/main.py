@@ -10,7 +10,7 @@ import sys
 import click
 
 from grader.cli import classes, instructors, students
-from grader.cli.groups import Program
+from grader.cli.shared import Program
 from grader.errors import GraderError, told_fault
 from grader.version import VERSION
 
@@ -37,11 +37,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows ?
-        cli(
-            prog_name="grade",
-            standalone_mode=False,
-            color=_coloured(),
-        )
+        cli(prog_name="grade", standalone_mode=False, color=_coloured())
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)

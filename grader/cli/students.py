@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.groups import COURSE, PART, SCHEDULER, SUBMISSION
+from grader.cli.shared import AS_JSON, COURSE, PART, PATH, SCHEDULER, SUBMISSION
 
 if TYPE_CHECKING:
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
 
 @click.command("list")
@@ -35,13 +35,13 @@ def list_exercises(course: Path | None, part: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Check every exercise of the course.")
 @click.option(
     "--submission",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A file, notebook or folder that is graded in place of exercises/.",
 )
 @COURSE
 @click.option("--hidden", is_flag=True, help="Use the hidden cases (for instructors).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with pictures.")
+@AS_JSON
+@click.option("--html", type=PATH, help="Also write a page with pictures.")
 @click.option("--watch", is_flag=True, help="Check again on each save, one exercise after another.")
 def check(
     exercises: tuple[str, ...],
@@ -65,7 +65,7 @@ def check(
       grade check 3 --submission ~/Downloads/exercise3_multi_head.ipynb
     """
     from grader.cli.check import run_check
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
     request = CheckRequest(exercises, submission, course, hidden, as_json, html)
     if watch:
@@ -76,7 +76,7 @@ def check(
 
 
 def _watch(request: "CheckRequest") -> int:
-    from grader.cli.watch import run_watch
+    from grader.cli.study import run_watch
 
     if request.hidden or request.as_json or request.html:
         raise click.UsageError("--watch goes with --submission and --course alone")
@@ -85,9 +85,7 @@ def _watch(request: "CheckRequest") -> int:
 
 @click.command()
 @click.argument("exercise")
-@click.option(
-    "--html", type=click.Path(path_type=Path), help="Write the page there, and do not open it."
-)
+@click.option("--html", type=PATH, help="Write the page there, and do not open it.")
 @COURSE
 def read(exercise: str, html: Path | None, course: Path | None) -> None:
     """Open the lesson of an exercise as a page, with formulas and drawings; it needs no network.
@@ -106,7 +104,7 @@ def read(exercise: str, html: Path | None, course: Path | None) -> None:
 @click.argument("exercises", nargs=-1, metavar="[EXERCISE...]")
 @SUBMISSION
 @COURSE
-@click.option("--html", type=click.Path(path_type=Path), help="Draw the curves on a page, too.")
+@click.option("--html", type=PATH, help="Draw the curves on a page, too.")
 def train(
     exercises: tuple[str, ...], submission: Path | None, course: Path | None, html: Path | None
 ) -> None:
@@ -120,7 +118,7 @@ def train(
       grade train exercise12 --html curves.html
     """
     from grader.cli.check import run_check
-    from grader.cli.request import CheckRequest
+    from grader.cli.shared import CheckRequest
 
     asked = CheckRequest(exercises, submission, course, False, False, html, trains=True)
     sys.exit(run_check(asked))
@@ -224,7 +222,7 @@ def reset(exercise: str, course: Path | None) -> None:
 @SUBMISSION
 @COURSE
 @PART
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The zip to write.")
+@click.option("-o", "--output", type=PATH, help="The zip to write.")
 def pack(submission: Path | None, course: Path | None, part: str, output: Path | None) -> None:
     """Make the zip to hand in, checked as it will be graded, with a receipt.
 
@@ -238,7 +236,7 @@ def pack(submission: Path | None, course: Path | None, part: str, output: Path |
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--notebooks", is_flag=True, help="Exercises as notebooks in place of .py files.")
 @click.option(
     "--bundle",
@@ -255,13 +253,13 @@ def start(folder: Path, notebooks: bool, bundle: Path | None, renew: bool) -> No
     Example:
       grade start my-transformer
     """
-    from grader.cli.start import run_start
+    from grader.cli.study import run_start
 
     click.echo(run_start(folder, bundle, notebooks=notebooks, renew=renew))
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@AS_JSON
 @SCHEDULER
 def doctor(as_json: bool, scheduler: str | None) -> None:
     """Show how well this machine isolates submissions, and what would make it better.

@@ -1,27 +1,94 @@
-"""The commands that help a student along: read, hint, explain, compare, reset and pack."""
+"""The commands that help a student along, from start to pack."""
 
 import shlex
 import shutil
 import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import click
 
-from grader.cli.course import Desk, open_desk
-from grader.cli.request import screen_width
-from grader.course.load import find_course, load_course
+from grader.bundle.release import released_solution
+from grader.cli.shared import ProgressBar, screen_width
+from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
+from grader.course.shipped import read_bundle_manifest, read_part, stub_name
 from grader.errors import UsageError, writing
-from grader.handin.choose import chosen_exercises
-from grader.handin.read import Source
+from grader.execute.launch import WarmProcess
+from grader.grading.engine import Engine, open_engine, public_key
+from grader.handin.choose import chosen_exercises, place_of_work, read_work
+from grader.handin.read import Source, Submission, exercise_of
+from grader.records.results import ExerciseResult
 from grader.records.text import ended
 from grader.report.layout import wrapped
+from grader.report.runs import render_receipt, render_run, render_turn
+from grader.report.student import render_comparison, render_told
+from grader.student.compare import compare
+from grader.student.findings import Findings
+from grader.student.hints import take_hint, target_to_explain
+from grader.student.pack import pack_work
+from grader.student.progress import forget_exercise, load_progress, remember_result
+from grader.student.watch import FileEvents, Turn, Watch
+
+# ---- a student's own work ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A student's course, one or more exercises of it, and what grades them."""
+
+    folder: CourseFolder
+    exercises: Sequence[Exercise]
+    place: Path  # where the work is: a folder or one file
+    submission: Submission
+    findings: Findings
+
+    @property
+    def engine(self) -> Engine:
+        """What grades; torch begins to load with the first need of it."""
+        return self.findings.engine
+
+
+@contextmanager
+def open_desk(
+    typed: Sequence[str], course: Path | None, submission: Path | None = None, part: str = ""
+) -> Iterator[Desk]:
+    """Open the exercises that were named, all of a part or course where none was."""
+    folder = load_course(find_course(course))
+    exercises = chosen_exercises(folder, typed, part)
+    place = place_of_work(folder, submission)
+    read = read_work(folder, submission, exercises)
+    with ExitStack() as ending:
+
+        def open_it() -> Engine:
+            warm = WarmProcess()
+            ending.callback(warm.close)
+            return _noted(folder, exercises, warm)
+
+        findings = Findings(folder, open_it, own=submission is None)
+        yield Desk(folder, exercises, place, read, findings)
+        findings.keep()
+
+
+def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: WarmProcess) -> Engine:
+    """Open an engine, and tell what is to be said of its keys."""
+    with ProgressBar() as progress:
+        engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
+    for note in engine.keys.notes:
+        click.echo(f"grade: {note}", err=True)
+    return engine
+
+
+# ---- the commands --------------------------------------------------------------------------------
 
 
 def run_read(typed: str, course: Path | None, html: Path | None) -> str:
     """Write the lesson as a page, open it where no file is named, and say where it is."""
     from grader.report.lesson import render_lesson
-    from grader.student.stubs import untouched_stub
+    from grader.student.start import untouched_stub
     from grader.student.tries import questions_of
 
     folder = load_course(find_course(course))
@@ -40,11 +107,6 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
 
 def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right."""
-    from grader.grading.engine import public_key
-    from grader.report.hint import render_told
-    from grader.student.hints import take_hint
-    from grader.student.progress import remember_result
-
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         (found,) = desk.findings.of(desk.exercises, desk.submission)
@@ -72,9 +134,6 @@ def _unread(exercise: Exercise, source: Source) -> str:
 
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
-    from grader.report.trace import render_run
-    from grader.student.hints import target_to_explain
-
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         source = desk.submission.source(exercise)
@@ -88,10 +147,6 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
 
 def run_compare(typed: str, course: Path | None, submission: Path | None) -> str:
     """Lay the student's own code beside the solution; raises UsageError where it is not there."""
-    from grader.bundle.solutions import released_solution
-    from grader.report.compare import render_comparison
-    from grader.student.compare import compare
-
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         solution = released_solution(desk.folder, exercise)
@@ -110,9 +165,6 @@ def run_compare(typed: str, course: Path | None, submission: Path | None) -> str
 
 def run_reset(typed: str, course: Path | None) -> str:
     """Put the untouched stub in the place of the student's file, which is kept."""
-    from grader.course.shipped import read_bundle_manifest, read_part, stub_name
-    from grader.student.progress import forget_exercise
-
     folder = load_course(find_course(course))
     if not folder.shipped:
         raise UsageError(
@@ -148,9 +200,6 @@ def run_pack(
     course: Path | None, submission: Path | None, into: Path | None, part: str = ""
 ) -> str:
     """Write the zip to hand in, graded from its own bytes, and return the receipt."""
-    from grader.report.receipt import render_receipt
-    from grader.student.pack import pack_work
-
     with open_desk([], course, submission, part) as desk:
         packed = pack_work(desk.findings, desk.place, desk.exercises)
     path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
@@ -162,3 +211,69 @@ def run_pack(
 def _slug(desk: Desk) -> str:
     title = "".join(c if c.isalnum() else "-" for c in desk.folder.course.title.lower())
     return "-".join(part for part in title.split("-") if part)
+
+
+# ---- watching ------------------------------------------------------------------------------------
+
+
+def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None) -> int:
+    """Watch until all exercises are complete or the student stops; returns the exit status."""
+    one_file = submission is not None and submission.is_file()
+    with open_desk(typed if one_file else [], course, submission) as desk:
+        folder, place = desk.folder, desk.place
+        named = chosen_exercises(folder, typed)
+        if one_file:
+            named = [exercise_of(place, named)]
+        order = named if len(typed) > 1 or one_file else folder.course.exercises
+        progress = load_progress(folder)
+        remember = partial(remember_result, folder) if submission is None else _forget
+        scores = {i: e.score for i, e in progress.exercises.items()}
+        events = FileEvents(place, order)
+        findings = replace(desk.findings, fresh=True)
+        watch = Watch(findings, order, place, events, _show_turn, remember, scores)
+        unfinished = [e for e in order if not progress.of(e.id).passed]
+        first = named[0] if typed or one_file else next(iter(unfinished), order[0])
+        try:
+            done = watch.run(first)
+        except KeyboardInterrupt:
+            click.echo("\nUntil next time; grade list shows how far you are.")
+            return 0
+    return 0 if done else 1
+
+
+def _forget(_: ExerciseResult, __: Source) -> None:
+    """A file elsewhere is not the student's progress."""
+
+
+def _show_turn(turn: Turn) -> None:
+    click.clear()
+    click.echo(render_turn(turn, width=screen_width()), nl=False)
+
+
+def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) -> str:
+    """Make or renew a course folder, and return what to say of it."""
+    from grader.student.start import start_course
+
+    with ProgressBar() as progress:
+        folder = start_course(
+            into, bundle=bundle, notebooks=notebooks, renew=renew, on_built=progress.key_step
+        )
+    course = folder.course
+    first = course.exercises[0]
+    if renew:
+        what = folder.root.resolve().name
+        return f"The course files of {what} are repaired; your work in exercises/ was not changed."
+    points = sum(exercise.points for exercise in course.exercises)
+    file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
+    if notebooks:
+        do = f"open {file}: its last cell checks your work. Once it is saved, this does too:"
+    else:
+        do = f"read {file}, and check your work as you go:"
+    there = into.resolve() == Path.cwd()
+    change = "" if there else f"  cd {shlex.quote(click.format_filename(into))}\n"
+    where = into.resolve().name if there else into
+    return (
+        f"{course.title}: {len(course.exercises)} exercises, {points:g} points, in {where}\n\n"
+        f"Next, {do}\n\n{change}"
+        f"  grade check {first.id}{'' if notebooks else ' --watch'}"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.request import screen_width
+from grader.cli.shared import screen_width
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError
@@ -17,7 +17,7 @@ from grader.execute.launch import WarmProcess
 from grader.grading.tried import Bench, Tried, missing_part, try_question
 from grader.handin.choose import chosen_exercises, read_work
 from grader.handin.read import Submission
-from grader.report.tried import render_outcome, render_question
+from grader.report.runs import render_outcome, render_question
 from grader.student.tries import chosen_question, keep_tried, questions_of
 
 _STOP = "q"

@@ -15,10 +15,9 @@ from grader.batch.run import BatchRequest, Outcome, Reach
 from grader.batch.unit import GradedSubmission, ReadSubmission, Unit, read_unit
 from grader.batch.workplace import SplitKeys
 from grader.cluster import worker
-from grader.cluster.asking import Asked, ask
+from grader.cluster.connect import Asked, ask
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
-from grader.cluster.parcel import Parcel, pack
-from grader.cluster.plain import pack_read, unpack_graded
+from grader.cluster.parcel import Parcel, pack, pack_read, unpack_graded
 from grader.course.written import libraries_of
 from grader.errors import InternalError, UsageError
 from grader.execute.isolation import Level
@@ -172,11 +171,7 @@ def _sorted_out(
 
 
 def _graded(
-    client: Client,
-    crew: Crew,
-    request: BatchRequest,
-    keys: SplitKeys,
-    units: Iterable[Unit],
+    client: Client, crew: Crew, request: BatchRequest, keys: SplitKeys, units: Iterable[Unit]
 ) -> Iterator[Outcome]:
     """Read units here, have them graded there, and yield what each comes to."""
     reader = _Reader(request, keys.scored.digest, list(units))

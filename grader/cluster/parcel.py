@@ -1,16 +1,22 @@
-"""What workers grade with: the course, its keys and its stand-ins, as files in memory.
+"""What crosses between the head and its workers: files in memory, submissions and results.
 
 The secret of the hidden cases is not among them, nor is a solution or a known bug. Nothing of it is
-written to a worker's disk.
+written to a worker's disk. Dask moves objects as pickles. What a student wrote, and what code of
+theirs claims, is text or bytes of JSON there, so that reading it back runs nothing.
 """
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
+from grader.batch.entries import Handed
+from grader.batch.unit import GradedSubmission, ReadSubmission, WrittenResult
 from grader.course.data import parse_data, read_data
 from grader.course.load import COURSE_FILE, CourseFolder, parse_course
 from grader.course.shipped import read_standins
@@ -18,10 +24,12 @@ from grader.errors import InternalError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
 from grader.grading.jobs import Standins
+from grader.handin.read import Source, Submission
 from grader.key.cache import PUBLIC_SECRET, Keys
 from grader.key.digest import content_digest
 from grader.key.store import PAIRS, DamagedKey, key_files, parse_key, unpack_suspects
 from grader.records.calls import HIDDEN, PUBLIC
+from grader.records.results import Status
 from grader.records.signatures import Suspects
 
 Part = Mapping[str, bytes]  # content by the name of a file
@@ -135,3 +143,81 @@ def _pairs_of(files: Part, split: str) -> Callable[[str], Mapping[str, Suspects]
         return unpack_suspects(data) if data else {}
 
     return pairs
+
+
+# ---- submissions and results ---------------------------------------------------------------------
+
+
+def pack_read(read: ReadSubmission) -> bytes:
+    """Return what `unpack_read` reads."""
+    submission = read.handed.submission
+    return _packed(
+        {
+            "student": read.student,
+            "time": read.time,
+            "notes": read.handed.notes,
+            "about": submission.notes,
+            "sources": {e: asdict(source) for e, source in submission.sources.items()},
+            "digests": dict(read.digests),
+            "new": read.new,
+        }
+    )
+
+
+def unpack_read(packed: bytes) -> ReadSubmission:
+    """Read `pack_read`'s bytes."""
+    plain = _unpacked(packed)
+    sources = {e: _source(source) for e, source in plain["sources"].items()}
+    submission = Submission(sources, tuple(plain["about"]))
+    handed = Handed(submission, tuple(plain["notes"]))
+    new = tuple(plain["new"])
+    return ReadSubmission(plain["student"], handed, plain["digests"], new, plain["time"])
+
+
+def pack_graded(graded: GradedSubmission) -> bytes:
+    """Return what `unpack_graded` reads."""
+    return _packed(
+        {
+            "student": graded.student,
+            "time": graded.time,
+            "notes": graded.notes,
+            "results": {e: asdict(result) for e, result in graded.results.items()},
+            "remarks": dict(graded.remarks),
+            "absent": sorted(graded.absent),
+            "digests": dict(graded.digests),
+            "shown": {e: base64.b64encode(page).decode() for e, page in graded.shown.items()},
+        }
+    )
+
+
+def unpack_graded(packed: bytes) -> GradedSubmission:
+    """Read `pack_graded`'s bytes."""
+    plain = _unpacked(packed)
+    return GradedSubmission(
+        plain["student"],
+        tuple(plain["notes"]),
+        {e: _written(result) for e, result in plain["results"].items()},
+        {e: tuple(told) for e, told in plain["remarks"].items()},
+        frozenset(plain["absent"]),
+        plain["digests"],
+        {e: base64.b64decode(page) for e, page in plain["shown"].items()},
+        plain["time"],
+    )
+
+
+def _packed(plain: dict[str, object]) -> bytes:
+    return zlib.compress(json.dumps(plain).encode(), 1)
+
+
+def _unpacked(packed: bytes) -> Any:
+    return json.loads(zlib.decompress(packed))
+
+
+def _written(plain: Mapping[str, Any]) -> WrittenResult:
+    mistakes = tuple(tuple(mistake) for mistake in plain["mistakes"])
+    return WrittenResult(**{**plain, "status": Status(plain["status"]), "mistakes": mistakes})
+
+
+def _source(plain: dict[str, Any]) -> Source:
+    units = tuple((label, text) for label, text in plain["units"])
+    return Source(**{**plain, "units": units, "notes": tuple(plain["notes"])})

@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from grader.batch.unit import grade_read
-from grader.cluster.parcel import Contents, unpack
-from grader.cluster.plain import pack_graded, unpack_read
+from grader.cluster.parcel import Contents, pack_graded, unpack, unpack_read
 from grader.course.written import known_libraries
 from grader.errors import GraderError, InternalError, told_fault
 from grader.execute.isolation import Level, choose_for_class

@@ -4,12 +4,27 @@ nbgrader itself is imported only where instructors need it. What a student's not
 `grade_cell` and the extension, works without it.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from grader.errors import UsageError
 
 if TYPE_CHECKING:
     from traitlets.config import Config
 
     from grader.nbgrader.kernel import Points
+
+
+@contextlib.contextmanager
+def needs_nbgrader() -> Iterator[None]:
+    """Import inside; raises UsageError where nbgrader, which is an extra, is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "grader":
+            raise
+        raise UsageError("nbgrader is not installed: pip install 'grader[nbgrader]'") from None
 
 
 def configure(c: "Config") -> None:

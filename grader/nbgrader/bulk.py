@@ -30,12 +30,10 @@ from grader.handin.aside import ask
 from grader.handin.notebooks import without_outputs
 from grader.handin.refused import Refused
 from grader.nbgrader.cells import grade_id, marks
-from grader.nbgrader.executor import SandboxExecute, SaveDiagnoses
-from grader.nbgrader.fill import Filled, fill_notebook
-from grader.nbgrader.handin import Handin
-from grader.nbgrader.place import exercise_of
+from grader.nbgrader.executor import Filled, SandboxExecute, SaveDiagnoses, fill_notebook
+from grader.nbgrader.gradebook import KnownCell, Sheet
+from grader.nbgrader.handin import Handin, exercise_of
 from grader.nbgrader.repair import RepairCells, repair_notebook
-from grader.nbgrader.sheet import KnownCell, Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 from grader.records.text import clean
 

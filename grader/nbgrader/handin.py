@@ -1,4 +1,4 @@
-"""What a class handed in for one assignment, read once and as bytes."""
+"""What a class handed in for one assignment, and which course and exercises it is of."""
 
 import contextlib
 import re
@@ -11,12 +11,47 @@ from typing import Any
 
 from nbgrader.utils import parse_utc
 
+from grader.course.load import CourseFolder
 from grader.course.models import Course, Exercise
 from grader.handin.files import read_regular
 from grader.handin.pick import pick, proper_name
 from grader.handin.read import Source, read_submission
 from grader.handin.refused import Refused
+from grader.notebook.finding import read_course, root_near
 from grader.records.text import clean
+
+
+def course_of_directory(directory: Any) -> CourseFolder | None:
+    """Return the course of nbgrader's course directory, None where it has none of ours.
+
+    Never ask a submission's own folder for its course: what lies there, its student put there.
+    """
+    root = root_near(Path(directory.root))
+    return read_course(root) if root else None
+
+
+def exercise_of(notebook: str, folder: CourseFolder | None) -> Exercise | None:
+    """Return the exercise that a notebook is, None where it is the instructor's own."""
+    exercises = folder.course.exercises if folder else ()
+    return next((e for e in exercises if notebook in (e.id, e.stem)), None)
+
+
+def course_directory(part: Any) -> Any:
+    """Return nbgrader's course directory, from the converter that a preprocessor belongs to."""
+    while getattr(part, "coursedir", None) is None:
+        part = part.parent
+    return part.coursedir
+
+
+def submitted_folder(directory: Any, place: Mapping[str, str]) -> Path:
+    """Return where a submission lies; `place` is nbgrader's note in nbconvert's resources."""
+    step = directory.submitted_directory
+    path = directory.format_path(step, place["student"], place["assignment"])
+    return Path(directory.root, path)
+
+
+# ---- reading a submission ------------------------------------------------------------------------
+
 
 _STAMP = "timestamp.txt"
 

@@ -18,13 +18,13 @@ from grader.handin.files import read_regular
 from grader.handin.notebooks import without_outputs
 from grader.handin.refused import Refused
 from grader.nbgrader.cells import grade_id, is_test, marks, parse_test
-from grader.nbgrader.place import (
+from grader.nbgrader.gradebook import KnownCell, Sheet, read_sheet
+from grader.nbgrader.handin import (
     course_directory,
     course_of_directory,
     exercise_of,
     submitted_folder,
 )
-from grader.nbgrader.sheet import KnownCell, Sheet, read_sheet
 from grader.records.results import Kind
 
 

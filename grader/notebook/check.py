@@ -21,7 +21,7 @@ from grader.handin.read import Source, Submission, bounded, read_submission
 from grader.notebook.cells import LABEL, definitions
 from grader.notebook.finding import course_of_notebook
 from grader.records.results import Document
-from grader.report.html import render_fragment
+from grader.report.pages import render_fragment
 from grader.report.terminal import render_document
 from grader.student.progress import remember_result
 

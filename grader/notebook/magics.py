@@ -22,14 +22,12 @@ from grader.notebook.check import (
     try_in_kernel,
 )
 from grader.notebook.imports import install
-from grader.report.hint import render_told
 from grader.report.lesson import render_lesson_part, render_questions
-from grader.report.standing import render_standing
-from grader.report.trace import render_run
-from grader.report.tried import render_outcome, render_question
+from grader.report.runs import render_outcome, render_question, render_run
+from grader.report.student import render_standing, render_told
 from grader.student.hints import take_hint, target_to_explain
-from grader.student.standing import standing_of
-from grader.student.stubs import untouched_stub
+from grader.student.progress import standing_of
+from grader.student.start import untouched_stub
 from grader.student.tries import chosen_question, keep_tried, questions_of
 
 _COMMAND = "%"  # how a command begins here

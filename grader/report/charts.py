@@ -1,11 +1,12 @@
-"""The geometry of a class's charts: bars over a scale, in a fixed frame."""
+"""The geometry of charts in a fixed frame: the bars of a class, and the curve of a training."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.batch.spread import Spread, TimeLine
+from grader.classes.statistics import Spread, TimeLine
+from grader.grading.learnt import Learnt
 
 _WIDE, _HIGH = 640, 180  # of the bars, in pixels as all lengths here
 _LEFT, _TOP, _BOTTOM = 44, 16, 40  # for the numbers beside, above and below
@@ -140,3 +141,46 @@ def _round_up(count: int) -> int:
     step = 10 ** max(0, math.floor(math.log10(max(count, 1) / _TICKS)))
     nice = next(step * n for n in (1, 2, 5, 10, 20) if step * n * _TICKS >= count)
     return int(nice * _TICKS)
+
+
+# ---- the curve of a training ---------------------------------------------------------------------
+
+
+_CURVE_WIDE, _CURVE_HIGH = 560, 160  # of the curve, in pixels as all lengths here
+_CURVE_LEFT, _CURVE_TOP, _BELOW = 44, 12, 24  # for the numbers beside, above and below
+_LINES = 4  # across the curve
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line in a frame, with numbers beside and below."""
+
+    label: str  # for who cannot see it
+    width: int
+    height: int
+    left: int
+    right: int
+    points: str  # as an SVG has them
+    beside: tuple[tuple[float, str], ...]  # how far down, and the number there
+    below: tuple[tuple[float, str], ...]  # how far to the right
+
+
+def curve(learnt: Learnt) -> Curve:
+    """Return the loss by the steps, in bits, from zero up."""
+    losses = learnt.losses
+    top = max(losses) or 1.0
+    across = [_CURVE_LEFT + _CURVE_WIDE * (n + 0.5) / len(losses) for n in range(len(losses))]
+    down = [_CURVE_TOP + _CURVE_HIGH * (1 - loss / top) for loss in losses]
+    return Curve(
+        f"the loss over {learnt.steps} steps, from {losses[0]:.2f} to {losses[-1]:.2f} bits",
+        _CURVE_LEFT + _CURVE_WIDE + _CURVE_LEFT,
+        _CURVE_TOP + _CURVE_HIGH + _BELOW,
+        _CURVE_LEFT,
+        _CURVE_LEFT + _CURVE_WIDE,
+        " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True)),
+        tuple(
+            (_CURVE_TOP + _CURVE_HIGH * n / _LINES, f"{top * (1 - n / _LINES):.1f}")
+            for n in range(_LINES + 1)
+        ),
+        tuple((_CURVE_LEFT + _CURVE_WIDE * n / 2, f"{learnt.steps * n // 2}") for n in range(3)),
+    )

@@ -4,18 +4,22 @@ No text counts as markup because somebody says so: no template has the filter `s
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from grader.classes.feedback import Feedback
+from grader.classes.insight import Insight
+from grader.classes.statistics import FEWEST
+from grader.classes.summary import Summary
+from grader.grading.exhibits import Exhibit
+from grader.records.results import Document
 from grader.records.text import clean, counted, ended, file_stem, shown_shape
-from grader.report.charts import attempts, histogram
-from grader.report.curves import curve
+from grader.report.charts import attempts, curve, histogram
 from grader.report.formulas import plain
-from grader.report.outcomes import figures
-from grader.report.pictures import HeatMap, flow, heat_maps, mixing_maps
-from grader.report.tried import capital, told
+from grader.report.pictures import HeatMap, figures, flow, heat_maps, mixing_maps
+from grader.report.runs import capital, told
 from grader.report.words import (
     MARKS,
     legend,
@@ -30,6 +34,7 @@ from grader.report.words import (
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
 
 _NAME, _SAID = 60, 300  # characters of a person's name and of a remark that are shown
 _QUOTED = re.compile("`([^`]+)`")
@@ -113,3 +118,26 @@ def _filters() -> dict[str, Callable[..., object]]:
         "svg": _svg,
         "told": told,
     }
+
+
+# ---- the pages -----------------------------------------------------------------------------------
+
+
+def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -> str:
+    """Return the whole page; `exhibits` are an exercise's pictures, by its id."""
+    return render("page.html.j2", document=document, exhibits=exhibits)
+
+
+def render_fragment(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -> str:
+    """Return the report as one element with its own style, for a page or a notebook's cell."""
+    return render("report.html.j2", document=document, exhibits=exhibits)
+
+
+def render_class(summary: Summary, insight: Insight) -> str:
+    """Return the page of the class, which links to `students/`."""
+    return render("class.html.j2", summary=summary, insight=insight, fewest=FEWEST)
+
+
+def render_student(own: Feedback) -> str:
+    """Return one person's page."""
+    return render("student.html.j2", own=own)

@@ -1,19 +1,21 @@
-"""Hints by degrees, from gentle to plain: from the diagnosis at hand, or from the lesson."""
+"""Hints by degrees, from gentle to plain, and what a student hears beside a check."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.course.lesson import Passage, find_passages, find_section, read_lesson
+from grader.bundle.release import released_solution
+from grader.course.lesson import Passage, find_passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import UsageError
+from grader.handin.read import Source
 from grader.records.calls import PLAIN
 from grader.records.ids import BIASES, CallId
 from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.text import ended
 from grader.student.progress import load_progress, remember_hint
-from grader.student.stubs import untouched_stub
+from grader.student.start import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
 _ENDED = "grade explain shows what your run made before it ended."
@@ -214,3 +216,47 @@ def _sentence(text: str) -> str:
     first = text.split(maxsplit=1)[0] if text else ""
     begun = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
     return ended(begun)
+
+
+# ---- beside a check ------------------------------------------------------------------------------
+
+
+_GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
+
+
+def achieved(folder: CourseFolder, exercise: Exercise) -> str:
+    """Return both in two sentences; "" where the lesson does not say what one learns."""
+    passage = find_passage(read_lesson(untouched_stub(folder, exercise)), _GOAL)
+    if passage is None:
+        return ""
+    return f"You can now{passage.text.removeprefix(_GOAL)} Next: {_next_command(folder, exercise)}"
+
+
+def borrowed(folder: CourseFolder, exercise: Exercise, source: Source) -> str:
+    """Say which exercises a check took from the course that the student has not completed.
+
+    "" where there are none, or where some part of the exercise is checked with the student's own.
+    """
+    if exercise.builds_on_earlier:
+        return ""
+    text, progress = "".join(text for _, text in source.units), load_progress(folder)
+    earlier = [e for e in folder.course.earlier(exercise) if e.stem in text]
+    names = [one.id for one in earlier if not progress.of(one.id).passed]
+    if not names:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return (
+        f"This check takes {listed} from the course, as no check has found yours complete: "
+        f"grade check {names[0]}"
+    )
+
+
+def _next_command(folder: CourseFolder, exercise: Exercise) -> str:
+    if folder.shipped and released_solution(folder, exercise) is not None:
+        return f"grade compare {exercise.id}"
+    progress = load_progress(folder)
+    exercises = list(folder.course.exercises)
+    after = exercises.index(exercise) + 1
+    open_ = [e for e in exercises[after:] + exercises[:after] if not progress.of(e.id).passed]
+    waiting = [e for e in open_ if e != exercise]
+    return f"grade read {waiting[0].id}" if waiting else "grade pack"

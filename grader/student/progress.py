@@ -1,4 +1,4 @@
-"""What a student's course remembers between runs: points, and how far hints were told.
+"""How far a student is in a course, and what the course remembers between runs.
 
 It stands in `.grade/progress.json` of the course folder. Nothing depends on it: a file that is
 missing, damaged or not writable is a fresh start.
@@ -6,14 +6,17 @@ missing, damaged or not writable is a fresh start.
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.course.load import CourseFolder
+from grader.course.models import Exercise
 from grader.files import write_files
-from grader.handin.read import Source
+from grader.handin.read import Source, read_submission
 from grader.records.results import ExerciseResult, Status
+from grader.records.subtotals import Subtotal
 
 _FILE = ".grade/progress.json"
 _FORMAT = 1
@@ -94,3 +97,69 @@ def _keep(folder: CourseFolder, changed: Mapping[str, ExerciseProgress]) -> None
         write_files(Path(folder.root), {_FILE: f"{text}\n".encode()})
     except OSError:
         return  # a folder that nobody may write to; grading goes on
+
+
+# ---- how far all exercises are -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExerciseStanding:
+    """How far one exercise is."""
+
+    exercise: str
+    title: str
+    score: float | None  # None where it was never checked
+    points: float
+    passed: bool
+    changed: bool  # saved since it was checked
+    missing: str = ""  # why its file cannot be graded
+    remedy: str = ""  # what to do about that
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far all exercises of a course are."""
+
+    title: str
+    exercises: tuple[ExerciseStanding, ...]
+    parts: tuple[Subtotal, ...] = ()  # as last checked, where there is more than one
+
+    @property
+    def score(self) -> float:
+        """The points of all exercises, as last checked."""
+        return sum(one.score or 0.0 for one in self.exercises)
+
+    @property
+    def points(self) -> float:
+        """The points that all exercises could give."""
+        return sum(one.points for one in self.exercises)
+
+
+def standing_of(folder: CourseFolder) -> Standing:
+    """Return how far each exercise is; reads the files to tell what changed since the check."""
+    course = folder.course
+    progress = load_progress(folder)
+    if folder.exercises.is_dir():
+        limit = course.limits.source_kib * 1024
+        sources = read_submission(folder.exercises, course, list(course.exercises), limit).sources
+    else:
+        sources = {}
+    found = [_standing(e, progress.of(e.id), sources.get(e.id)) for e in course.exercises]
+    parts = course.subtotals({one.exercise: (one.score or 0.0, one.points) for one in found})
+    return Standing(course.title, tuple(found), parts)
+
+
+def _standing(exercise: Exercise, own: ExerciseProgress, source: Source | None) -> ExerciseStanding:
+    """One exercise; no source where the folder of exercises is missing."""
+    read = source or Source(exercise.file, problem="exercises/ is missing")
+    gone = source is None or source.absent
+    return ExerciseStanding(
+        exercise.id,
+        exercise.title,
+        own.score if own.graded else None,
+        exercise.points,
+        passed=own.passed,
+        changed=bool(own.graded) and own.graded != digest_of(read),
+        missing=read.problem,
+        remedy=f"grade reset {exercise.id} starts it again" if gone else read.next_step,
+    )

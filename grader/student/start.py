@@ -1,4 +1,4 @@
-"""Makes a student's course folder from a bundle, and puts its parts right again."""
+"""Makes a student's course folder from a bundle, puts its parts right again, and reads them."""
 
 import io
 import shutil
@@ -9,7 +9,17 @@ from pathlib import Path, PurePosixPath
 
 from grader.course.data import DATA_FOLDER
 from grader.course.load import COURSE_FILE, CourseFolder, load_course
-from grader.course.shipped import KEY_FOLDER, MANIFEST, STUBS, content_sum, parse_bundle_manifest
+from grader.course.models import Exercise
+from grader.course.shipped import (
+    KEY_FOLDER,
+    MANIFEST,
+    STUBS,
+    content_sum,
+    parse_bundle_manifest,
+    read_bundle_manifest,
+    read_part,
+    stub_name,
+)
 from grader.errors import CourseError, UsageError, writing
 from grader.files import write_files
 
@@ -157,3 +167,14 @@ def _own_bundle(on_built: Callable[[str], None]) -> dict[str, bytes]:
     raise UsageError(
         "this grader carries no course: give the bundle that you were given with --bundle FILE"
     )
+
+
+def untouched_stub(folder: CourseFolder, exercise: Exercise) -> str:
+    """Return the bundle's stub, or a source tree's; raises CourseError where it was changed."""
+    if folder.shipped:
+        name = stub_name(exercise.stem, notebook=False)
+        return read_part(folder, read_bundle_manifest(folder), name).decode()
+    try:
+        return (folder.exercises / exercise.file).read_text(encoding="utf-8")
+    except OSError:
+        return ""

@@ -22,12 +22,12 @@ from typing import Any
 import pytest
 from support import ROOT, TESTS, RunGrade, as_anybody, edited
 
-from grader.batch.entries import Entry, find_entries, find_others
-from grader.batch.read import read_entry
-from grader.batch.results import reading
+from grader.batch.database import reading
+from grader.batch.entries import Entry, find_entries, find_others, read_entry
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.shown import Shown
-from grader.cli.progress import ProgressBar
+from grader.classes.summary import summarise
+from grader.cli.shared import ProgressBar
 from grader.course.load import CourseFolder, load_course
 from grader.errors import InternalError, UsageError
 from grader.execute import isolation
@@ -335,9 +335,10 @@ def test_batch_keeps_scores_and_a_summary(
     assert kept["ada"]["score"] == kept["ada"]["max_score"] > 0
     assert 0 < kept["bob"]["score"] < kept["ada"]["score"]
     assert 0 < kept["cy"]["score"] < kept["ada"]["score"]
-    assert (done.graded, done.unchanged, done.summary.students) == (3, 0, 3)
-    assert [e.handed_in for e in done.summary.exercises] == [3, 2]
-    assert [e.full for e in done.summary.exercises] == [2, 2]
+    summary = summarise(tmp_path / "results", statistics.course)
+    assert (done.graded, done.unchanged, summary.students) == (3, 0, 3)
+    assert [e.handed_in for e in summary.exercises] == [3, 2]
+    assert [e.full for e in summary.exercises] == [2, 2]
     assert kept["bob"]["split"] == "hidden"
     batch(statistics, three, tmp_path / "public", hidden=False)
     told, public = (_expected(documents(tmp_path / name)["bob"]) for name in ("results", "public"))
@@ -408,11 +409,13 @@ def test_batch_notes_what_it_left_aside(
 ) -> None:
     (three / "grades.csv").write_text("ada, 3")
     (three / ".dee").mkdir()
-    told = {r.text for r in batch(statistics, three, tmp_path / "r").summary.remarks}
+    batch(statistics, three, tmp_path / "r")
+    told = {r.text for r in summarise(tmp_path / "r", statistics.course).remarks}
     assert any(text.startswith("grades.csv is no submission and was not graded") for text in told)
     assert any(text.startswith(".dee is hidden and was not graded") for text in told)
     (three / "grades.csv").unlink()
-    told = {r.text for r in batch(statistics, three, tmp_path / "r").summary.remarks}
+    batch(statistics, three, tmp_path / "r")
+    told = {r.text for r in summarise(tmp_path / "r", statistics.course).remarks}
     assert not any("grades.csv" in text for text in told)
 
 
@@ -653,7 +656,7 @@ def test_bar_counts_keys_as_keys(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     clock = iter([0, 600, 603, 603])  # seconds: keys take ten minutes, two students three
-    monkeypatch.setattr("grader.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("grader.cli.shared.time.monotonic", lambda: next(clock))
     progress = ProgressBar(rate_of="students")
     progress.key_step("hidden key of exercise1/histogram")
     progress.expect(2)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.batch.entries import Entry, find_entries, find_others
-from grader.batch.read import read_entry
+from grader.batch.entries import Entry, find_entries, find_others, read_entry
 from grader.course.load import CourseFolder
 from grader.handin.gather import Part
 from grader.handin.pick import proper_name

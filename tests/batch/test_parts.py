@@ -197,7 +197,7 @@ def test_pack_and_check_tell_the_points_of_each_part(
 
 def test_nbgrader_gets_the_notebooks_of_one_part(source: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbgrader")
-    from grader.cli.nbgrader import run_init
+    from grader.cli.platforms import run_init
 
     run_init(tmp_path / "autumn", source, "", part="averages", restore=False)
     found = sorted(path.name for path in (tmp_path / "autumn" / "source").rglob("*.ipynb"))

@@ -9,8 +9,7 @@ import pytest
 from learning import RIGHT, made
 from support import RunGrade
 
-from grader.batch.ahead import trainings_ahead
-from grader.batch.entries import Entry, find_entries
+from grader.batch.entries import Entry, find_entries, trainings_ahead
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.course.load import CourseFolder
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from wcwidth import wcswidth
 
-from grader.cli.progress import ProgressBar
+from grader.cli.shared import ProgressBar
 
 
 class _Terminal(io.StringIO):

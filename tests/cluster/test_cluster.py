@@ -20,15 +20,14 @@ import pytest
 from distributed import Client, LocalCluster
 from support import ROOT, TESTS, edited
 
-from grader.batch.read import Handed
+from grader.batch.entries import Handed
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.unit import ReadSubmission
-from grader.cluster import asking, connect, dispatch, worker
+from grader.cluster import connect, dispatch, worker
 from grader.cluster.connect import connected
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 from grader.cluster.grading import ClusterGraders, Heard
-from grader.cluster.parcel import Contents, pack
-from grader.cluster.plain import pack_read, unpack_read
+from grader.cluster.parcel import Contents, pack, pack_read, unpack_read
 from grader.course.load import CourseFolder, load_course
 from grader.errors import GraderError, InternalError, UsageError
 from grader.execute.isolation import probe
@@ -325,8 +324,8 @@ def test_workers_of_another_version_are_refused_by_name(
 
 
 def test_worker_without_grader_is_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_IMPORT", "import grader.of_another_version")
-    asked = asking.ask(client, list(client.nthreads()), None)
+    monkeypatch.setattr(connect, "_IMPORT", "import grader.of_another_version")
+    asked = connect.ask(client, list(client.nthreads()), None)
     assert all("is not installed there" in one.refused for one in asked)
 
 

@@ -14,8 +14,7 @@ from distributed.security import Security
 from support import NO_TOOL
 
 from grader.cluster import connect
-from grader.cluster.asking import ask
-from grader.cluster.connect import connected
+from grader.cluster.connect import ask, connected
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 from grader.errors import UsageError
 

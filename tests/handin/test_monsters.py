@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from monsters import CODE, monsters, taken
 from support import TESTS
 
-from grader.batch.entries import Entry
-from grader.batch.read import read_entry
+from grader.batch.entries import Entry, read_entry
 from grader.course.load import CourseFolder
 from grader.handin.gather import Part
 from grader.handin.read import read_submission

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.entries import Entry
-from grader.batch.read import read_entry
+from grader.batch.entries import Entry, read_entry
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.errors import SubmissionError

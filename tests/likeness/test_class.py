@@ -14,7 +14,7 @@ from support import TESTS, RunGrade
 
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
-from grader.likeness.classes import AlikeClass, Request, compare_class
+from grader.likeness.pairs import AlikeClass, Request, compare_class
 from grader.records.people import Person
 from grader.report.likeness import ACCUSES_NOBODY, render_likeness, render_likeness_page
 

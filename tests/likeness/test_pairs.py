@@ -11,8 +11,7 @@ from grader.course.derive import read_solution, read_stub
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.likeness.pairs import Pair, Work, find_pairs, weight
-from grader.likeness.patterns import Pattern, patterns_of
-from grader.likeness.tokens import read_script
+from grader.likeness.patterns import Pattern, patterns_of, read_script
 
 INDEPENDENT, COPY = 0.70, 0.79  # as the instructors' page tells
 # the variants of exercise 12 end in the same models: they are not independent

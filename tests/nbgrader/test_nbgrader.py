@@ -21,16 +21,15 @@ from support import EXERCISES, ROOT, SUBMISSIONS
 
 from grader.course.load import CourseFolder
 from grader.errors import UsageError
-from grader.nbgrader import grade_cell
+from grader.nbgrader import grade_cell, needs_nbgrader
 from grader.nbgrader.cells import TestCell as Cell
 from grader.nbgrader.cells import kind_points, kind_score, parse_test, points_text
 from grader.nbgrader.cells import test_source as cell_source
+from grader.nbgrader.config import clean_markup
+from grader.nbgrader.gradebook import KnownCell, Sheet
+from grader.nbgrader.init import source_notebook
 from grader.nbgrader.kernel import Points, units_of_history
-from grader.nbgrader.lazily import needs_nbgrader
-from grader.nbgrader.markup import clean_markup
 from grader.nbgrader.repair import repair_notebook
-from grader.nbgrader.sheet import KnownCell, Sheet
-from grader.nbgrader.source import source_notebook
 from grader.notebook.finding import COURSE_VARIABLE
 from grader.notebook.imports import EarlierNotebooks
 from grader.records.ids import CheckId

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from support import TESTS
 
-from grader.cli.nbgrader import run_init
+from grader.cli.platforms import run_init
 from grader.course.load import CourseFolder, load_course
 from grader.errors import UsageError
 from grader.nbgrader.init import init_directory
@@ -108,7 +108,7 @@ def test_init_puts_nothing_beside_the_notebooks(small: CourseFolder, tmp_path: P
 def test_release_with_a_solution_beside_it_is_refused(
     what: str, small: CourseFolder, tmp_path: Path
 ) -> None:
-    from grader.nbgrader.release import RefuseSolutions
+    from grader.nbgrader.config import RefuseSolutions
 
     changes(tmp_path / "d", small)
     solution = (small.solutions / "exercise1_columns.py").read_text("utf-8")

@@ -10,8 +10,8 @@ from traitlets.config import Config
 
 from grader.course.load import load_course
 from grader.nbgrader.bulk import Steps, StudentGrader
+from grader.nbgrader.gradebook import Sheet
 from grader.nbgrader.handin import Handin
-from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 
 # nbgrader and what it is made of warn about themselves, which is none of ours

@@ -34,16 +34,15 @@ from nbgrader_story import (
 )
 from traitlets.config import Config
 
-from grader.batch.export import Format, export_scores
+from grader.classes.export import Format, export_scores
 from grader.course.load import load_course
 from grader.errors import UsageError
 from grader.nbgrader import autograde
 from grader.nbgrader.autograde import open_app
 from grader.nbgrader.bulk import Steps, StudentGrader
 from grader.nbgrader.cells import kind_points
+from grader.nbgrader.gradebook import Sheet, read_scores
 from grader.nbgrader.handin import Handin
-from grader.nbgrader.scores import read_scores
-from grader.nbgrader.sheet import Sheet
 from grader.nbgrader.verdicts import NotebookGrader
 
 # nbgrader and what it is made of warn about themselves, which is none of ours

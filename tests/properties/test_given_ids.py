@@ -7,7 +7,7 @@ from small import course_text
 
 from grader.batch.entries import Entry
 from grader.batch.unit import GradedSubmission, Unit, grade_unit
-from grader.batch.written import StoredResult
+from grader.classes.graded import StoredResult
 from grader.course.load import load_course
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine

@@ -19,8 +19,8 @@ from grader.grading.learnt import learnt_of
 from grader.handin.read import Source, Submission
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.results import CheckResult, Status
-from grader.report.html import render_page
-from grader.report.learnt import render_learnt
+from grader.report.pages import render_page
+from grader.report.runs import render_learnt
 from grader.worker.names import Group, tensor_name
 
 pytestmark = pytest.mark.usefixtures("key_cache")

@@ -16,8 +16,8 @@ import grader.report
 from grader.course.load import load_course
 from grader.grading.tried import Outcome, Tried
 from grader.records.results import Document, ExerciseResult, Status
-from grader.report.html import render_page
 from grader.report.lesson import render_lesson
+from grader.report.pages import render_page
 from grader.student.tries import questions_of
 
 TEMPLATES = sorted(Path(grader.report.__file__).with_name("templates").glob("*.html.j2"))

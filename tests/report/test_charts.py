@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from drawn import colours, screenshot
 
-from grader.batch.history import Attempt
-from grader.batch.insight import Insight
-from grader.batch.spread import TimeLine, spread_of, time_line
-from grader.batch.summary import Summary
+from grader.classes.insight import Insight
+from grader.classes.statistics import Attempt, TimeLine, spread_of, time_line
+from grader.classes.summary import Summary
 from grader.report.charts import Chart, attempts, histogram
-from grader.report.feedback import render_class
+from grader.report.pages import render_class
 
 
 def _stands_in_its_frame(chart: Chart) -> None:

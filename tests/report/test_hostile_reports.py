@@ -22,15 +22,16 @@ from nbformat import v4
 from nbgrader.converters import GenerateFeedback
 from support import GradeText
 
-from grader.batch.export import Format
 from grader.batch.run import BatchRequest, run_batch
-from grader.cli.export import ExportRequest, run_export
+from grader.classes.export import Format
+from grader.classes.summary import summarise
+from grader.cli.platforms import ExportRequest, run_export
 from grader.course.load import CourseFolder
 from grader.key.cache import Keys
-from grader.nbgrader.markup import FILTERS
+from grader.nbgrader.config import FILTERS
 from grader.records.results import CellScore, Document, Kind, Status
-from grader.report.batch import render_students, render_summary
-from grader.report.html import render_fragment, render_page
+from grader.report.classes import render_students, render_summary
+from grader.report.pages import render_fragment, render_page
 from grader.report.terminal import render_document
 from grader.report.verdict import render_verdict
 
@@ -212,7 +213,8 @@ def test_class_with_its_tables_and_exports(
             (tmp_path / "class" / name / file).write_text(code.format(text=text), encoding="utf-8")
     exercises = folder.course.exercises[:2]
     request = BatchRequest(folder, exercises, tmp_path / "class", tmp_path / "results", 1)
-    summary = run_batch(replace(request, hidden=False)).summary
+    run_batch(replace(request, hidden=False))
+    summary = summarise(request.results, folder.course)
     for shown in (render_summary(summary, width=100), render_students(summary, width=100)):
         assert_plain(_COLOUR.sub("", shown))
     documents = [*(tmp_path / "results" / "students").glob("*.json")]

@@ -23,7 +23,7 @@ from grader.records.results import (
     ShownCase,
     Status,
 )
-from grader.report.html import render_page
+from grader.report.pages import render_page
 from grader.report.pictures import colour, flow, heat_maps
 
 _EVIL = "<script>alert('x')</script>\"'&"

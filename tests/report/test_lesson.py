@@ -6,8 +6,7 @@ import pytest
 from support import EXERCISES, ROOT
 
 from grader.course.load import load_course
-from grader.report.drawings import draw
-from grader.report.lesson import render_lesson
+from grader.report.lesson import draw, render_lesson
 
 HEAD = "# %% [markdown]\n"
 

@@ -23,13 +23,11 @@ from grader.grading.engine import Engine
 from grader.grading.trace import trace_target
 from grader.handin.read import read_submission
 from grader.records.results import Status
-from grader.report.hint import render_hint
-from grader.report.receipt import render_receipt
+from grader.report.runs import render_receipt, render_run, render_turn
+from grader.report.student import render_told
 from grader.report.terminal import render_document
-from grader.report.trace import render_trace
-from grader.report.watch import render_turn
 from grader.student.findings import Findings
-from grader.student.hints import next_hint
+from grader.student.hints import Told, next_hint
 from grader.student.pack import pack_work
 from grader.student.progress import remember_result
 from grader.student.watch import Change, Turn
@@ -228,11 +226,11 @@ def test_help_by_degrees_reads_well(
         key = shipped_engine.keys.keys["exercise3"]
         advice = next_hint(chosen, key, run.result, lesson)
         assert advice is not None
-        texts += [render_hint(advice, "exercise3", n + 1) for n in range(len(advice.hints))]
+        texts += [render_told(Told(advice, n + 1), "exercise3") for n in range(len(advice.hints))]
         target = chosen.target(advice.target)
         trace = trace_target(target, run)
         assert trace is not None
-        texts.append(render_trace(trace, "exercise3"))
+        texts.append(render_run(trace, "exercise3", trace.target) + "\n")
     _compare("hint-and-explain", "\n\n".join(texts), request)
 
 

@@ -45,7 +45,7 @@ def test_a_lone_backtick_is_text() -> None:
 def test_nothing_loads_the_template_engine_before_a_page_is_asked_for() -> None:
     code = (
         "import grader.cli.check, grader.cli.grade_many, grader.report.terminal, sys; "
-        "import grader.report.html, grader.report.verdict, grader.report.audit; "
+        "import grader.report.pages, grader.report.verdict, grader.report.audit; "
         "sys.exit('jinja2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 from wcwidth import wcswidth
 
-from grader.batch.people import Member
-from grader.batch.remarks import Remark
-from grader.batch.summary import BugSummary, ExerciseSummary, StudentSummary, Summary
+from grader.classes.people import Member
+from grader.classes.summary import BugSummary, ExerciseSummary, Remark, StudentSummary, Summary
 from grader.records.people import Person
-from grader.report.batch import render_students, render_summary
+from grader.report.classes import render_students, render_summary
 from grader.report.layout import width_of
-from grader.report.standing import render_standing
-from grader.student.standing import ExerciseStanding, Standing
+from grader.report.student import render_standing
+from grader.student.progress import ExerciseStanding, Standing
 
 NAMES = [
     "ada",

@@ -10,8 +10,8 @@ from grader.course.questions import Question
 from grader.grading.tried import Outcome, Tried
 from grader.report.layout import width_of
 from grader.report.lesson import render_lesson, render_questions
-from grader.report.outcomes import figures
-from grader.report.tried import render_outcome, render_question, shown
+from grader.report.pictures import figures
+from grader.report.runs import render_outcome, render_question, shown
 
 QUESTION = Question(
     title="A <sum>",

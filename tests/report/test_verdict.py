@@ -16,7 +16,7 @@ from grader.records.results import (
     ShownCase,
     Status,
 )
-from grader.report.html import render_page
+from grader.report.pages import render_page
 from grader.report.terminal import render_result
 from grader.report.verdict import Verdict, render_trouble, render_verdict
 

@@ -11,7 +11,7 @@ import pytest
 from support import EXERCISES, SUBMISSIONS, solution
 
 from grader.bundle.leaks import _readings
-from grader.bundle.solutions import released_solution, solution_files
+from grader.bundle.release import released_solution, solution_files
 from grader.cli.study import run_compare
 from grader.course.load import CourseFolder, load_course
 from grader.course.shipped import MANIFEST, content_sum, parse_bundle_manifest
@@ -19,7 +19,7 @@ from grader.errors import CourseError, UsageError
 from grader.handin.read import Source
 from grader.records.ids import CheckId, Kind
 from grader.records.results import CheckResult, ExerciseResult, Status
-from grader.report.compare import render_comparison
+from grader.report.student import render_comparison
 from grader.student.compare import Comparison, compare
 
 OTHER = """

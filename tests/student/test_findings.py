@@ -190,7 +190,7 @@ def no_torch(course: Path, shipped_engine: Engine, monkeypatch: pytest.MonkeyPat
     def refuse() -> None:
         raise AssertionError("torch begins to load")
 
-    monkeypatch.setattr("grader.cli.course.WarmProcess", refuse)
+    monkeypatch.setattr("grader.cli.study.WarmProcess", refuse)
     monkeypatch.setattr("grader.cli.check.WarmProcess", refuse)
     monkeypatch.chdir(course)
     return folder

@@ -15,9 +15,9 @@ from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
 from grader.records.ids import CheckId, Kind
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Place, State, Status
-from grader.report.hint import render_hint
-from grader.report.trace import render_trace
-from grader.student.hints import Advice, next_hint
+from grader.report.runs import render_run
+from grader.report.student import render_told
+from grader.student.hints import Advice, Told, next_hint
 
 
 def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
@@ -79,7 +79,7 @@ def test_there_is_a_hint_whatever_check_fails(shipped_engine: Engine, exercise_i
         advice = next_hint(exercise, key, result, [])
         assert advice is not None, check.id
         assert all(advice.hints), check.id
-        assert "hint 1 of 0" not in render_hint(advice, exercise.id, 1)
+        assert "hint 1 of 0" not in render_told(Told(advice, 1), exercise.id)
 
 
 @pytest.mark.parametrize("exercise_id", EXERCISES)
@@ -150,7 +150,7 @@ def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:
 def test_hints_are_told_one_more_each_time(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
     assert advice is not None
-    shown = [click.unstyle(render_hint(advice, "exercise3", degree)) for degree in (1, 2, 3)]
+    shown = [click.unstyle(render_told(Told(advice, degree), "exercise3")) for degree in (1, 2, 3)]
     for degree, text in enumerate(shown, start=1):
         assert f"hint {degree} of 3" in text
         assert [hint.split()[0] in text for hint in advice.hints].count(True) >= degree
@@ -237,7 +237,9 @@ def self_attention(x):
 """
     source = Source("a.py", units=(("a.py", text),))
     trace = _trace(shipped_engine, source, "exercise1", "self_attention")
-    run = click.unstyle(render_trace(trace, "exercise1")).partition("tensor by tensor")[2]
+    run = click.unstyle(render_run(trace, "exercise1", trace.target)).partition("tensor by tensor")[
+        2
+    ]
     names = [line.split()[0] for line in run.splitlines() if "(" in line]
     assert names == ["input", "mT", "@", "softmax", "einsum", "*"]
 
@@ -262,14 +264,14 @@ def test_wrong_step_has_the_passages_of_what_makes_it_wrong(shipped_engine: Engi
     text = solution("exercise1").replace("products * factor", "products * factor**0.5")
     advice = _advice_of(shipped_engine, "exercise1", text)
     assert "The root of the wrong number" in [one.title for one in advice.lesson]
-    shown = click.unstyle(render_hint(advice, "exercise1", 3))
+    shown = click.unstyle(render_told(Told(advice, 3), "exercise1"))
     assert "lesson, “The formulas”: “Why a square root?” (line " in shown
 
 
 def test_formula_of_a_quoted_passage_is_plain_text(shipped_engine: Engine) -> None:
     text = solution("exercise1").replace("products * factor", "products")
     advice = _advice_of(shipped_engine, "exercise1", text)
-    shown = " ".join(click.unstyle(render_hint(advice, "exercise1", 2)).split())
+    shown = " ".join(click.unstyle(render_told(Told(advice, 2), "exercise1")).split())
     assert "has variance d. Dividing by √d brings the variance back to 1." in shown
     assert "$" not in shown
 
@@ -283,8 +285,8 @@ def test_what_no_passage_fits_is_sent_to_the_target_s_own_section(shipped_engine
 def test_hint_of_a_notebook_names_no_line(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "keys-from-queries", "exercise3")
     assert advice is not None
-    assert "lesson, “Traps”: “The pasted line” (line " in render_hint(advice, "exercise3", 1)
-    assert "(line " not in render_hint(advice, "exercise3", 1, notebook=True)
+    assert "lesson, “Traps”: “The pasted line” (line " in render_told(Told(advice, 1), "exercise3")
+    assert "(line " not in render_told(Told(advice, 1), "exercise3", notebook=True)
 
 
 def _trace(engine: Engine, source: Source, exercise: str, target: str) -> Trace:
@@ -308,7 +310,7 @@ def test_explain_finds_the_steps_of_a_right_run(shipped_engine: Engine) -> None:
     trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
     assert trace.wrong == ""
     assert [step.name for step in trace.steps] == ["split", "heads_first", "folded"]
-    shown = click.unstyle(render_trace(trace, "exercise3"))
+    shown = click.unstyle(render_run(trace, "exercise3", trace.target))
     assert re.search(r"folded +\(6, 6, 5\).*✓ the same values", shown)
 
 
@@ -324,7 +326,9 @@ def test_explain_tells_a_call_of_a_layer_or_of_another_exercise_in_one_line(
 ) -> None:
     source = _text("perfect", "exercise3_multi_head.py")
     trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
-    run = click.unstyle(render_trace(trace, "exercise3")).partition("tensor by tensor")[2]
+    run = click.unstyle(render_run(trace, "exercise3", trace.target)).partition("tensor by tensor")[
+        2
+    ]
     calls = [line.split()[0] for line in run.splitlines() if "()" in line]
     layers = ["to_queries()", "to_keys()", "to_values()"]
     assert calls == [*layers, "scaled_dot_product_attention()", "unify_heads()"]

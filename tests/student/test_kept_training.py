@@ -12,7 +12,7 @@ from grader.grading.engine import Engine
 from grader.grading.training_text import read_by_trainings
 from grader.handin.choose import read_work
 from grader.records.results import Status
-from grader.report.receipt import render_receipt
+from grader.report.runs import render_receipt
 from grader.student.findings import Findings
 from grader.student.pack import pack_work
 

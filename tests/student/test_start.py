@@ -11,8 +11,7 @@ import pytest
 from support import EXERCISES, SUBMISSIONS
 
 from grader.cli.check import list_course
-from grader.cli.start import run_start
-from grader.cli.study import run_reset
+from grader.cli.study import run_reset, run_start
 from grader.course.load import find_course, load_course
 from grader.course.shipped import MANIFEST
 from grader.errors import CourseError, GraderError, UsageError

@@ -17,7 +17,7 @@ from grader.course.load import load_course
 from grader.grading.engine import Engine
 from grader.records.ids import CheckId
 from grader.records.results import CheckResult, ExerciseResult, Status
-from grader.report.watch import render_turn
+from grader.report.runs import render_turn
 from grader.student.findings import Findings
 from grader.student.watch import Change, FileEvents, Turn, Watch, compare_results
 

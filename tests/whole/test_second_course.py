@@ -174,12 +174,10 @@ ALLOWED = {
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
     "properties/rows_sum_to_one.py": ("check the axis of the softmax",),
     "report/audit.py": ("head",),  # of a line
-    "report/compositions.py": ("head",),
-    "report/html.py": ("<head>", "</head>"),  # of the page
     "report/lesson.py": ("head",),  # of a table
     "report/terminal.py": ("head",),
-    "report/trace.py": ("head",),
-    "student/ways.py": ("softmax", "Softmax", "gelu", "GELU"),  # of torch's names
+    "report/runs.py": ("head",),
+    "student/compare.py": ("softmax", "Softmax", "gelu", "GELU"),  # of torch's names
     "worker/learning.py": ("softmax",),  # of torch's names
 }
 
