@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,9 +108,14 @@ def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:
 
 
 @pytest.fixture(scope="session")
-def bundle(folder: CourseFolder, keys: Keys) -> dict[str, bytes]:  # noqa: ARG001 - built before
-    """Make the student bundle once a session; pairs of bugs, which take long, of one exercise."""
-    return make_bundle(folder, pairs_of=["exercise4"])
+def bundle(folder: CourseFolder, keys: Keys, run_folder: Path) -> dict[str, bytes]:  # noqa: ARG001 - built before
+    """Make the student bundle once a run; pairs of bugs, which take long, of one exercise."""
+    kept = run_folder / "bundle.zip"
+    with filelock.FileLock(run_folder / ".bundle"):
+        if not kept.exists():
+            write_bundle(make_bundle(folder, pairs_of=["exercise4"]), kept)
+    with zipfile.ZipFile(kept) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.fixture(scope="session")
