@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PARALLEL := --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak coverage lint docs audit bench figures reading nbgrader stubs wheel clean
+.PHONY: help demo check test tests soak coverage lint style types docs audit bench figures reading nbgrader stubs wheel clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -21,7 +21,10 @@ demo: $(STAMP) ## Install what is missing, grade the sample class and print its 
 check: lint ## Lint, types, derived files, and the tests that need no answer key: under a minute
 	$(BIN)/pytest $(PARALLEL) -m "not key and not long" -q
 
-test: lint docs ## Install what is missing; lint, types, derived files, pages, and all tests but the long ones
+test: style docs ## Install what is missing; lint, types, derived files, pages, and all tests but the long ones
+	@$(MAKE) --no-print-directory --jobs 2 types tests  # types take one processor half a minute
+
+tests: $(STAMP)
 	$(BIN)/pytest $(PARALLEL) -m "not long"
 
 soak: $(STAMP) ## Run the long tests: the audit of the whole course, random submissions, and their like
@@ -30,11 +33,15 @@ soak: $(STAMP) ## Run the long tests: the audit of the whole course, random subm
 coverage: $(STAMP) ## Run all tests, slower; print which branches of grader they take, and fail below the floor
 	$(BIN)/pytest $(PARALLEL) -q --cov --cov-report=term:skip-covered
 
-lint: $(STAMP)
+lint: style types
+
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/grade derive --check
+
+types: $(STAMP)
+	$(BIN)/mypy
 
 docs: $(STAMP) ## Build the pages in build/docs; a warning is an error
 	@$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs build/docs

@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import subprocess
-import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import filelock
 import pytest
 from hypothesis import settings
+from program import Program
 from support import NO_TOOL, ROOT, Grade, RunGrade, Shown
 
 from grader.bundle.release import make_bundle, write_bundle
@@ -108,9 +108,14 @@ def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:
 
 
 @pytest.fixture(scope="session")
-def bundle(folder: CourseFolder, keys: Keys) -> dict[str, bytes]:  # noqa: ARG001 - built before
-    """Make the student bundle once a session; pairs of bugs, which take long, of one exercise."""
-    return make_bundle(folder, pairs_of=["exercise4"])
+def bundle(folder: CourseFolder, keys: Keys, run_folder: Path) -> dict[str, bytes]:  # noqa: ARG001 - built before
+    """Make the student bundle once a run; pairs of bugs, which take long, of one exercise."""
+    kept = run_folder / "bundle.zip"
+    with filelock.FileLock(run_folder / ".bundle"):
+        if not kept.exists():
+            write_bundle(make_bundle(folder, pairs_of=["exercise4"]), kept)
+    with zipfile.ZipFile(kept) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.fixture(scope="session")
@@ -143,28 +148,20 @@ def shipped_findings(shipped_engine: Engine) -> Findings:
 
 @pytest.fixture(scope="session")
 def run_grade(keys: Keys, run_program: RunGrade) -> RunGrade:  # noqa: ARG001 - keys are there first
-    """Return a function that runs the console script in a process of its own."""
+    """Return a function that runs `grade` in a process of its own."""
     return run_program
 
 
 @pytest.fixture(scope="session")
-def run_program(key_cache: Path) -> RunGrade:  # noqa: ARG001 - keys may be built
+def run_program(key_cache: Path) -> Iterator[RunGrade]:  # noqa: ARG001 - keys may be built
     """Return the same, where keys of the course are not needed."""
-    script = Path(sys.executable).with_name("grade")
+    program = Program()
 
     def run(*arguments: object, cwd: Path = ROOT, **variables: str) -> Shown:
-        done = subprocess.run(
-            [script, *map(str, arguments)],
-            cwd=cwd,
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            timeout=2400,  # a net for hangs, not a figure: an audit from nothing takes minutes
-            check=False,
-        )
-        return Shown(done.returncode, done.stdout, done.stderr)
+        return program.run([*map(str, arguments)], cwd, {**os.environ, **variables})
 
-    return run
+    yield run
+    program.close()
 
 
 @pytest.fixture(scope="session")

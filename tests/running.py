@@ -21,7 +21,7 @@ from support import NO_TOOL
 
 _SHARED = pytest.StashKey[Path]()  # keys of this run, for all its workers
 _EMPTY = pytest.StashKey[Path]()  # the cache of a test that needs none
-_GROUPS = pytest.StashKey[Path]()  # where a worker says which tests stay together
+_GROUPS = pytest.StashKey[Path]()  # where a worker says which tests stay together, and more
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,6 +67,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def key_cache(pytestconfig: pytest.Config) -> Path:
     """Return where keys are kept; whoever reads or builds one asks for this."""
     return pytestconfig.stash[_SHARED]
+
+
+@pytest.fixture(scope="session")
+def run_folder(pytestconfig: pytest.Config) -> Path:
+    """Return a folder of this run, for what one worker makes for all."""
+    return pytestconfig.stash[_GROUPS]
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

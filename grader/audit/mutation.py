@@ -217,9 +217,8 @@ class _Bench:
     def _fails(self, source: str, own: str, targets: Sequence[Target], *, fit: bool) -> str:
         """Every check of some targets; training to the end is judged only where `fit`."""
         runner = MutantRunner(self.folder, self.exercise, source, self.key, self.recipes)
-        found = runner.examine(as_mutant(source, own if fit else ""), targets, bugs=False)
-        results = [r for target in targets for r in found.results[target.name]]
-        return next((str(r.id) for r in results if r.failed), "")
+        failed = runner.first_failed(as_mutant(source, own if fit else ""), targets)
+        return str(failed.id) if failed else ""
 
     def _run(self, source: str, calls: Sequence[Call], dtype: torch.dtype) -> dict[str, Answer]:
         reference = Reference(self.exercise, source, self.folder, dtype)

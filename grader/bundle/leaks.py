@@ -18,6 +18,9 @@ from grader.records.calls import HIDDEN
 _SHORT = 16  # characters; a shorter line of code stands in a text by chance
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{40,}={0,2}")
 _BASE85 = re.compile(rb"[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{40,}")
+_PRINTED = re.compile(
+    rf"[ -~]{{{_SHORT},}}"
+)  # what most lines of code are made of, and bytes are not
 _COMMON = ("import ", "from ", "with torch.no_grad():")  # begin lines of anybody's code
 _DEEP = 3  # layers of zip or encoding that are opened
 
@@ -63,7 +66,10 @@ def find_leaks(files: Mapping[str, bytes], secrets: Secrets) -> list[Leak]:
         if f".{HIDDEN}." in name:
             leaks.append(Leak(name, "hidden cases"))
         text = "\n".join(_readings(data))
-        leaks += [Leak(name, line) for line in sorted(secrets.lines) if line in text]
+        printed = "\n".join(_PRINTED.findall(text))  # a quarter of it, and each line is looked for
+        for line in sorted(secrets.lines):
+            if line in (printed if _PRINTED.fullmatch(line) else text):
+                leaks.append(Leak(name, line))
     return leaks
 
 

@@ -4,7 +4,7 @@ One shape, numeric and gradient check for each group of cases, and one for each 
 known bug.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from grader.checks.shares import Share, shares_of
@@ -37,13 +37,15 @@ OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
 
 def check_target(evidence: Evidence, *, bugs: bool = True) -> list[CheckResult]:
     """Return all checks of one target, in a fixed order; those of known bugs where `bugs`."""
+    return list(check_each(evidence, bugs=bugs))
+
+
+def check_each(evidence: Evidence, *, bugs: bool = True) -> Iterator[CheckResult]:
+    """Yield the same one by one, each judged as it is asked for."""
     judge = _Judge(evidence)
-    shares = shares_of(evidence.course, evidence.exercise, evidence.target, evidence.key)
-    return [
-        _result(evidence.target, share, judge.outcome(share))
-        for share in shares
-        if bugs or share.kind is not Kind.BUG
-    ]
+    for share in shares_of(evidence.course, evidence.exercise, evidence.target, evidence.key):
+        if bugs or share.kind is not Kind.BUG:
+            yield _result(evidence.target, share, judge.outcome(share))
 
 
 class _Judge:

@@ -1,13 +1,13 @@
 """Runs every known bug on the plan: what tells it from the reference, and its signatures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 import torch
 
-from grader.checks.judge import check_target
+from grader.checks.judge import check_each, check_target
 from grader.compare.bugs import FAR, farthest
 from grader.compare.evidence import Evidence
 from grader.compare.retry import calls_to_retry
@@ -19,7 +19,7 @@ from grader.errors import CourseError
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
 from grader.key.builders import tell_step
-from grader.key.reference import Reference, arrays_of, make_answer, recorded_steps
+from grader.key.reference import AnswersOnDemand, Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
 from grader.records.ids import BIASES
@@ -184,12 +184,26 @@ class MutantRunner:
 
         Without `bugs` the bug checks are left out, which no diagnosis looks at.
         """
-        names = {target.name for target in targets}
-        calls = [c for c in self.key.plan.calls if c.target in names]
-        answers = self._run(mutant, calls, torch.float64)
+        answers = self._run(mutant, self._calls_of(targets), torch.float64)
         again = calls_to_retry(self.key, answers)
         answers32 = self._run(mutant, again, torch.float32) if again else {}
         return self.judge(mutant, targets, answers, answers32, bugs=bugs)
+
+    def first_failed(self, mutant: Mutant, targets: Sequence[Target]) -> CheckResult | None:
+        """Return the first check that a mutant fails, those of bugs aside; None where none is.
+
+        No more calls are made than that one needs. Where one of them raises, all of them are, for
+        the whole may be run in float32.
+        """
+        calls = self._calls_of(targets)
+        answers = AnswersOnDemand(calls, self._maker(mutant, torch.float64, calls))
+        evidences = (self._evidence(mutant, target, answers, {}) for target in targets)
+        results = (result for one in evidences for result in check_each(one, bugs=False))
+        failed = next((result for result in results if result.failed), None)
+        if failed is None or not calls_to_retry(self.key, answers.made):
+            return failed
+        whole = self.examine(mutant, targets, bugs=False).results
+        return next((r for target in targets for r in whole[target.name] if r.failed), None)
 
     def judge(
         self,
@@ -201,26 +215,39 @@ class MutantRunner:
         bugs: bool = True,
     ) -> Finding:
         """Judge answers as those of a submission with the mutant's text."""
-        source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
         evidences, results, signatures = {}, {}, {}
         for target in targets:
-            evidence = Evidence(
-                self.folder.course,
-                self.exercise,
-                target,
-                self.key,
-                source,
-                answers,
-                answers32,
-                None,
-                find_forbidden(source, self.exercise.forbidden_for(target), [target.name]),
-            )
+            evidence = self._evidence(mutant, target, answers, answers32)
             results[target.name] = check_target(evidence, bugs=bugs)
             evidences[target.name] = evidence
             judged = [r for r in results[target.name] if r.kind is not Kind.BUG]
             own = self.key.plan.of_target(target.name)
             signatures[target.name] = sign(own, dict(answers), self.key.plan.tensors, judged)
         return Finding(mutant, answers, answers32, evidences, results, signatures)
+
+    def _calls_of(self, targets: Sequence[Target]) -> list[Call]:
+        names = {target.name for target in targets}
+        return [call for call in self.key.plan.calls if call.target in names]
+
+    def _evidence(
+        self,
+        mutant: Mutant,
+        target: Target,
+        answers: Mapping[str, Answer],
+        answers32: Mapping[str, Answer],
+    ) -> Evidence:
+        source = Source(self.exercise.file, ((self.exercise.file, mutant.source),))
+        return Evidence(
+            self.folder.course,
+            self.exercise,
+            target,
+            self.key,
+            source,
+            answers,
+            answers32,
+            None,
+            find_forbidden(source, self.exercise.forbidden_for(target), [target.name]),
+        )
 
     def sign_pair(self, mutant: Mutant, target: Target, *, audits: bool) -> Signature | None:
         """Return the signature of `pair_rows`, None where the text does not even load.
@@ -255,17 +282,24 @@ class MutantRunner:
     def _run(
         self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype, *, audits: bool = True
     ) -> dict[str, Answer]:
+        calls = list(calls)
+        make = self._maker(mutant, dtype, calls, audits=audits)
+        return {call.id: make(call) for call in calls}
+
+    def _maker(
+        self, mutant: Mutant, dtype: torch.dtype, calls: Sequence[Call], *, audits: bool = True
+    ) -> Callable[[Call], Answer]:
+        """Return what makes each of some calls; raises CourseError."""
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)
         runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=audits)
-        calls = list(calls)
         runner.announce(calls, self.exercise.forbidden_for(*self.exercise.targets))
-        answers = {}
-        for call in calls:
+
+        def make(call: Call) -> Answer:
             # training to the end is slow, and only the target's own bugs are judged by it
             far = call.action is Action.FIT and call.target != mutant.bug.target
-            expected = self.key.answers[call.id]
-            answers[call.id] = expected if far else make_answer(runner, call)
-        return answers
+            return self.key.answers[call.id] if far else make_answer(runner, call)
+
+        return make
 
 
 def _known(

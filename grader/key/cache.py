@@ -1,5 +1,6 @@
 """Finds an answer key by the content of course and solutions, or has it built."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -26,7 +27,7 @@ from grader.records.signatures import Suspects
 Build = Callable[[Sequence[KeyOrder], Callable[[str], None]], None]
 
 PUBLIC_SECRET = b"public"
-_KEPT = 12  # keys of older contents that stay in the cache
+_KEPT = 12  # keys of other contents that stay in the cache
 
 
 def build_keys(orders: Sequence[KeyOrder], on_built: Callable[[str], None]) -> None:
@@ -89,6 +90,8 @@ def _kept_keys(
             notes.append(f"a damaged answer key was built anew ({damage})")
         except OSError:
             pass
+    with contextlib.suppress(OSError):
+        os.utime(place)  # what is in use is not forgotten for what is new
     return keys
 
 
@@ -223,7 +226,7 @@ def orders_for(
 
 
 def _forget_old(cache: Path, current: Path) -> None:
-    """Remove all but the newest keys of other contents."""
+    """Remove all keys of other contents but those that were used last."""
     places = [p for p in cache.iterdir() if p.is_dir() and p != current]
     for place in sorted(places, key=lambda p: p.stat().st_mtime)[:-_KEPT]:
         shutil.rmtree(place, ignore_errors=True)

@@ -4,7 +4,7 @@ import contextlib
 import io
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
 from grader.records.answers import Answer, AnswerStatus, Info, StudentError
-from grader.records.calls import Array
+from grader.records.calls import Array, Call
 from grader.worker import importing
 from grader.worker.binding import Unbound
 from grader.worker.calls import Runner
@@ -105,6 +105,26 @@ def make_answer(runner: Runner, call: WorkerCall) -> Answer:
     return Answer(AnswerStatus.OK, arrays, _info(made.info))
 
 
+class AnswersOnDemand(Mapping[str, Answer]):
+    """The answers to some calls, each made when it is first looked at."""
+
+    def __init__(self, calls: Iterable[Call], make: Callable[[Call], Answer]) -> None:
+        self.made: dict[str, Answer] = {}
+        self._calls = {call.id: call for call in calls}
+        self._make = make
+
+    def __getitem__(self, call_id: str) -> Answer:
+        if call_id not in self.made:
+            self.made[call_id] = self._make(self._calls[call_id])
+        return self.made[call_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._calls)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+
 def _info(claimed: InfoClaim) -> Info:
     return Info.model_validate(claimed, from_attributes=True)
 
@@ -119,14 +139,19 @@ def error_of(error: BaseException, path: Path) -> str:
 @contextlib.contextmanager
 def _put_back(stem: str) -> Iterator[None]:
     """Leave what imports of an exercise find as it was."""
-    names = [name for name in sys.modules if name.split(".")[-1] == stem]
-    before = {name: sys.modules.pop(name) for name in names}
+    before = {name: sys.modules.pop(name) for name in _called(stem)}
     try:
         yield
     finally:
-        for name in [name for name in sys.modules if name.split(".")[-1] == stem]:
+        for name in _called(stem):
             del sys.modules[name]
         sys.modules.update(before)
+
+
+def _called(stem: str) -> list[str]:
+    """The modules of that name in any package; each mutant is loaded, so this has to be quick."""
+    inner = f".{stem}"
+    return [name for name in sys.modules if name == stem or name.endswith(inner)]
 
 
 @contextlib.contextmanager

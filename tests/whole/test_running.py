@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
-from support import TESTS
+from program import run_script
+from support import ROOT, SUBMISSIONS, TESTS, RunGrade
 
 _CONFTEST = 'pytest_plugins = ["running"]\n'
 _FILE = """
@@ -46,3 +48,17 @@ def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
 
 def test_torch_has_one_thread_in_tests() -> None:
     assert torch.get_num_threads() == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "exercise4", "--submission", SUBMISSIONS / "activation-last", "--json"),
+        ("chekc", "exercise4"),
+    ],
+    ids=["graded", "refused"],
+)
+def test_forks_of_grade_do_what_its_script_does(
+    arguments: tuple[object, ...], run_grade: RunGrade
+) -> None:
+    assert run_grade(*arguments) == run_script([*map(str, arguments)], ROOT, os.environ)

@@ -1,0 +1,36 @@
+"""The cache of answer keys: what it keeps."""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from grader.course.load import CourseFolder
+from grader.errors import InternalError
+from grader.key.builders import KeyOrder
+from grader.key.cache import Keys, load_keys
+from grader.records.calls import HIDDEN, PUBLIC
+
+
+def _stop(_: Sequence[KeyOrder], __: Callable[[str], None]) -> None:
+    raise InternalError("far enough")
+
+
+def test_keys_that_are_used_outlive_newer_ones(
+    folder: CourseFolder, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("GRADE_CACHE", str(cache))
+    shutil.copytree(keys.place, cache / keys.place.name)
+    for number in range(30):
+        (cache / f"{number}").mkdir()
+    for number, path in enumerate([cache / keys.place.name, *cache.glob("[0-9]?"), cache / "0"]):
+        os.utime(path, (number, number))  # the key in use is the oldest
+    load_keys(folder, ["exercise1"], PUBLIC, build=_stop)
+    with pytest.raises(InternalError, match="far enough"):
+        load_keys(folder, ["exercise1"], HIDDEN, secret=b"another", build=_stop)
+    left = {path.name for path in cache.iterdir()}
+    assert keys.place.name in left
+    assert "10" not in left
