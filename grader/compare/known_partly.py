@@ -11,12 +11,12 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED, Aside, Names
 from grader.compare.evidence import Evidence
-from grader.compare.signature import STRICT, of_calls, sign, value_rows
+from grader.compare.signature import STRICT, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.results import Diagnosis
-from grader.records.signatures import Signature, Suspects
+from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
@@ -73,9 +73,8 @@ class _Look:
             if calls[row].action is Action.FORWARD and calls[row].id not in aside.calls
         ]
         self.calls = [calls[row] for row in self.rows]
-        inputs = evidence.key.plan.tensors
-        self.seen = self._values(sign(calls, evidence.answers, inputs, []))
-        right = Suspects.gather([((), self._values(sign(calls, evidence.key.answers, inputs, [])))])
+        self.seen = evidence.seen.of_values(self.rows)
+        right = Suspects.gather([((), evidence.right.of_values(self.rows))])
         self.right: Array = np.asarray(right.equal_calls(self.seen, STRICT)[0][0])
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
         self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
@@ -101,9 +100,6 @@ class _Look:
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, int(most), far))
         return list(found.values())
-
-    def _values(self, whole: Signature) -> Signature:
-        return whole.of_values(self.rows)
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""
