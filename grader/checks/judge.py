@@ -204,14 +204,12 @@ def name_causes(
     """Where a target fails beside one that it uses, say so: the mistake is told once."""
     failed = [r for r in results if r.status is Status.FAILED and not r.told]
     used = {target: uses(target) for target in {r.target for r in failed}}
+    behind = {one: [r for r in failed if r.target in used[one]] for one in used}
     named = []
     for result in results:
-        causes = [
-            other
-            for other in failed
-            if result.status is Status.FAILED and not result.told
-            if other.target in used[result.target] and _explains(other, result)
-        ]
+        open_to = result.status is Status.FAILED and not result.told
+        others = behind[result.target] if open_to else []
+        causes = [other for other in others if _explains(other, result)]
         same = any(other.kind in (Kind.PROPERTY, Kind.GRADIENT) for other in causes)
         if causes and (same or of_values(result) or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0].target}`, which is not right yet"

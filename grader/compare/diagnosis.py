@@ -4,12 +4,12 @@ What deviations explain is left out: the calls and checks that they make wrong a
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from grader.compare.evidence import Evidence, own_refusal
-from grader.compare.signature import STRICT, branches, of_calls, sign, value_rows
+from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, alternatives, cases_named, first_wrong_call
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
@@ -88,11 +88,10 @@ class _Look:
     def __post_init__(self) -> None:
         evidence, aside = self.evidence, self.aside
         self.calls = evidence.calls
-        inputs = evidence.key.plan.tensors
         self.kept = [i for i, c in enumerate(self.calls) if c.id not in aside.calls]
         self.rows = [i for i in value_rows(self.calls) if self.calls[i].id not in aside.calls]
-        self.seen = sign(self.calls, evidence.answers, inputs, self.judged)
-        self.right = sign(self.calls, evidence.key.answers, inputs, [])
+        self.seen = replace(evidence.seen, failing=failing(self.judged))
+        self.right = evidence.right
 
     # ---- the answers of one bug, or of two ---------------------------------------------------
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
@@ -15,6 +16,7 @@ from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
+from grader.records.signatures import Signature
 from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Group
 from grader.worker.protocol import Action, Role
@@ -54,10 +56,20 @@ class Evidence:
         """The parameters of the reference by name; their sizes are those of one call."""
         return {role.name: role for call in self.calls for role in call.roles}
 
-    @property
+    @cached_property
     def calls(self) -> list[Call]:
         """The target's calls, in order."""
         return self.key.plan.of_target(self.target.name)
+
+    @cached_property
+    def seen(self) -> Signature:
+        """The signature of the submission's answers, without the checks."""
+        return sign(self.calls, self.answers, self.key.plan.tensors, [])
+
+    @cached_property
+    def right(self) -> Signature:
+        """The signature of the right answers."""
+        return sign(self.calls, self.key.answers, self.key.plan.tensors, [])
 
     def calls_of(self, name: str) -> list[Call]:
         """Return the calls that a property asked for, in order."""

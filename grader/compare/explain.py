@@ -110,7 +110,6 @@ def _explain_absent(evidence: Evidence, file: str) -> Judgement:
 
 
 def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Judgement:
-    said = describe_student_error(evidence, error)
     name = evidence.target.name
     if outcome := _explain_todo(evidence, error) or _explain_unread(evidence, error):
         return outcome
@@ -127,7 +126,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     reason = advise_on_error(evidence, error, case)
     return Judgement(
         Status.FAILED,
-        f"`{name}` raised {said}",
+        f"`{name}` raised {describe_student_error(evidence, error)}",
         next_step=reason.text,
         case=case,
         place=place_of(evidence, error),

@@ -12,12 +12,12 @@ import numpy as np
 from grader.compare.diagnosis import LISTED, Aside, Names
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import STRICT, of_calls, sign, value_rows
+from grader.compare.signature import STRICT, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.results import Diagnosis
-from grader.records.signatures import Signature, Suspects
+from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
@@ -75,9 +75,8 @@ class _Look:
             if calls[row].action is Action.FORWARD and calls[row].id not in aside.calls
         ]
         self.calls = [calls[row] for row in self.rows]
-        inputs = evidence.key.plan.tensors
-        self.seen = self._values(sign(calls, evidence.answers, inputs, []))
-        right = Suspects.gather([((), self._values(sign(calls, evidence.key.answers, inputs, [])))])
+        self.seen = evidence.seen.of_values(self.rows)
+        right = Suspects.gather([((), evidence.right.of_values(self.rows))])
         judged = [judge_call(evidence, call, Group.OUTPUT).passed for call in self.calls]
         # what is right in float32 alone is no mistake of values
         self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
@@ -105,9 +104,6 @@ class _Look:
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, int(most), far))
         return list(found.values())
-
-    def _values(self, whole: Signature) -> Signature:
-        return whole.of_values(self.rows)
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
-from grader.compare.signature import STRICT, sign, sign_step, sign_steps, step_calls
+from grader.compare.signature import STRICT, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.compare.wording import alternatives, ways_of
 from grader.records.answers import Answer, AnswerStatus
@@ -67,7 +67,7 @@ class _Look:
 
     def __post_init__(self) -> None:
         key, evidence = self.evidence.key, self.evidence
-        seen = sign(evidence.calls, evidence.answers, key.plan.tensors, [])
+        seen = evidence.seen
         ended = [
             row
             for row, call in enumerate(evidence.calls)

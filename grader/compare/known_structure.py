@@ -7,7 +7,7 @@ import numpy as np
 from grader.compare.diagnosis import LISTED, Aside, Names
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import pair_rows, sign, value_rows
+from grader.compare.signature import pair_rows, value_rows
 from grader.compare.wording import ways_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array
@@ -68,16 +68,14 @@ class _Counts:
     """How many numbers are registered, in the calls that show it."""
 
     def __init__(self, evidence: Evidence, aside: Aside) -> None:
-        calls, inputs = evidence.calls, evidence.key.plan.tensors
+        calls, codes = evidence.calls, evidence.seen.codes
         self._bound = np.array([call.kind is not TargetKind.FACTORY for call in calls], dtype=bool)
-        codes = sign(calls, evidence.answers, inputs, []).codes
-        right = sign(calls, evidence.key.answers, inputs, []).codes
         self._unfit = codes[:, Code.ENDED] == _UNFIT
         self._seen = self._sizes(codes, range(len(calls)))
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
         self._rows = np.flatnonzero(shown)
         # that nothing came about says nothing of how many they are
-        self._wrong = (self._seen != right[:, Code.REGISTERED]) & (self._seen >= 0)
+        self._wrong = (self._seen != evidence.right.codes[:, Code.REGISTERED]) & (self._seen >= 0)
 
     @property
     def open(self) -> bool:
@@ -125,7 +123,7 @@ def _of_one_form(evidence: Evidence, suspects: Suspects, aside: Aside) -> list[N
     if len(rows) < _LEAST or any(one.fault is not Fault.TYPE for one in judged):
         return []
     codes = [Code.ENDED, Code.ERROR]
-    seen = sign(calls, evidence.answers, evidence.key.plan.tensors, []).codes[rows][:, codes]
+    seen = evidence.seen.codes[rows][:, codes]
     return _names(suspects, (suspects.codes[:, rows][:, :, codes] == seen).all(axis=(1, 2)))
 
 

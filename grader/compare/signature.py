@@ -43,13 +43,18 @@ def sign(
     """
     codes = [_code(call, answers[call.id], inputs) for call in calls]
     values = [_project(call, answers[call.id]) for call in calls]
-    failing = [result.status not in (Status.PASSED, Status.SKIPPED) for result in results]
     return Signature(
         np.array(codes, dtype=np.int64).reshape(len(calls), len(Code)),
         np.array(values, dtype=np.float64).reshape(len(calls), _DIRECTIONS),
-        np.array(failing, dtype=np.uint8),
+        failing(results),
         np.array([call.action is _SAMPLED for call in calls], dtype=bool),
     )
+
+
+def failing(results: Iterable[CheckResult]) -> Array:
+    """Return which checks failed, as a signature has it."""
+    found = [result.status not in (Status.PASSED, Status.SKIPPED) for result in results]
+    return np.array(found, dtype=np.uint8)
 
 
 def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:

@@ -394,7 +394,8 @@ class Course(Record):
 
     def property_of(self, check: CheckId) -> Property | None:
         """Return the property that a check is of, whatever its id; None for another kind."""
+        if check.kind is not Kind.PROPERTY:
+            return None
         exercise = self.exercise(check.exercise)
         declared = self.properties(exercise, exercise.target(check.target))
-        asked = check.name if check.kind is Kind.PROPERTY else None
-        return next((prop for prop in declared if prop.name == asked), None)
+        return next((prop for prop in declared if prop.name == check.name), None)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
-from grader.handin.syntax import chain, parse
+from grader.handin.syntax import chain, nodes_of, parse
 
 Units = Iterable[tuple[str, str]]
 _MODULES = frozenset({
@@ -46,6 +46,7 @@ _REACHING = frozenset({
 _CLIPPING = frozenset({"clip_grad_norm_", "clip_grad_value_"})  # of torch.nn.utils
 # torch.sys is sys; some names mean something else there
 _STDLIB = sys.stdlib_module_names - _MODULES - {"array", "chunk", "select", "trace"}
+_WAITING = (ast.Yield, ast.YieldFrom)
 _LOOKED_AT = (
     ast.Name, ast.Attribute, ast.Subscript, ast.AugAssign, ast.Import, ast.ImportFrom,
     ast.FunctionDef, ast.AsyncFunctionDef,
@@ -71,9 +72,10 @@ def _imports(texts: Sequence[str]) -> frozenset[str] | None:
         tree = parse(text)
         if tree is None:
             return None
-        if _waits(tree):
+        own = nodes_of(text)
+        if any(isinstance(node, _WAITING) for node in own) and _waits(tree):
             return None
-        nodes += ast.walk(tree)
+        nodes += own
     found = [node for node in nodes if isinstance(node, _LOOKED_AT)]
     whole = [alias for node in found if isinstance(node, ast.Import) for alias in node.names]
     partly = [node for node in found if isinstance(node, ast.ImportFrom)]
@@ -117,7 +119,7 @@ def _waits(tree: ast.AST) -> bool:
     waiting = [(tree, False)]
     while waiting:
         node, inside = waiting.pop()
-        if inside and isinstance(node, ast.Yield | ast.YieldFrom):
+        if inside and isinstance(node, _WAITING):
             return True
         inside = inside or isinstance(node, ast.With | ast.Try | ast.TryStar)
         waiting += [(child, inside) for child in ast.iter_child_nodes(node)]

@@ -69,10 +69,16 @@ def parse(text: str) -> ast.Module | None:
     return _Trees.of(text)
 
 
+def nodes_of(text: str) -> Sequence[ast.AST]:
+    """Return every node of the tree that `parse` returns, as `ast.walk` goes."""
+    return _Trees.nodes_of(text)
+
+
 class _Trees:
     """The trees of the last texts: several rules look at one file."""
 
     _kept: ClassVar[dict[str, ast.Module | None]] = {}
+    _walked: ClassVar[dict[str, Sequence[ast.AST]]] = {}
     _nodes: ClassVar[int] = 0
 
     @classmethod
@@ -81,11 +87,20 @@ class _Trees:
             size = _size_to_search(text)
             if cls._nodes + size > _KEPT:
                 cls._kept.clear()
+                cls._walked.clear()
                 cls._nodes = 0
             with contextlib.suppress(Refused):  # where this process itself is deep in calls
                 cls._kept[text] = _parsed(text) if size else None
             cls._nodes += size + 1
         return cls._kept.get(text)
+
+    @classmethod
+    def nodes_of(cls, text: str) -> Sequence[ast.AST]:
+        if (tree := cls.of(text)) is None:
+            return ()
+        if text not in cls._walked:
+            cls._walked[text] = list(ast.walk(tree))
+        return cls._walked[text]
 
 
 def _size_to_search(text: str) -> int:
@@ -139,7 +154,7 @@ def names_used(texts: Sequence[str], name: str) -> frozenset[str]:
 def _definitions(text: str) -> Sequence[tuple[Sequence[str], set[str]]]:
     """Return the names that each definition at the top of a text makes, and those it mentions."""
     tree, found = parse(text), []
-    torchs = set() if tree is None else _of_torch(tree)
+    torchs = _of_torch(nodes_of(text))
     for node in tree.body if tree is not None else []:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.append(([node.name], _mentioned(node, torchs)))
@@ -174,9 +189,9 @@ def _read_in(node: ast.AST, aside: set[str]) -> set[str]:
     }
 
 
-def _of_torch(tree: ast.Module) -> set[str]:
+def _of_torch(nodes: Sequence[ast.AST]) -> set[str]:
     """The names of torch's modules in a file: `nn.LayerNorm` is no LayerNorm of its own."""
-    imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
     return {
         alias.asname or alias.name.partition(".")[0]
         for node in imports

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from grader.handin.read import Source
-from grader.handin.syntax import parse
+from grader.handin.syntax import nodes_of
 from grader.records.text import clean
 
 _SIGNS: dict[type[ast.AST], str] = {
@@ -34,9 +34,8 @@ def written_at(source: Source, place: Sequence[int]) -> str:
 @lru_cache(maxsize=8)  # a run that is recorded asks for each of its tensors
 def _words(text: str) -> dict[tuple[int, ...], str]:
     """The words of a text's operations, by first and last line, first and last byte."""
-    tree = parse(text)
     found: dict[tuple[int, ...], str] = {}
-    for node in ast.walk(tree) if tree else ():
+    for node in nodes_of(text):
         if isinstance(node, ast.expr | ast.AugAssign) and (word := _word(node)):
             lines = (node.lineno, node.end_lineno or 0)
             stands = (*lines, node.col_offset, node.end_col_offset or 0)

@@ -10,6 +10,8 @@ _STOPS = (".", "?", "!", "…")
 
 def printable(text: str) -> str:
     """Return a text in which each character that moves, restyles or turns text is a space."""
+    if text.isprintable():  # as nearly every text is
+        return text
     return "".join(c if c.isprintable() else " " for c in text)
 
 

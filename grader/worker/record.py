@@ -47,6 +47,8 @@ class Recorder(TorchDispatchMode):
         self.made = [Made(GIVEN, (), "", value.clone()) for value in inputs]
         self._labels = sorted(labels)
         self._call: FrameType | None = None  # the latest, alive, so that it is told from others
+        self._layer: nn.Module | None = None  # that ran in it
+        self._name = ""  # of the call
         self._calls = 0
         self.held: list[tuple[str, Tensor]] = []  # by variable, in order
         self._noted: dict[tuple[str, int, int], Tensor] = {}  # alive, so that no id comes again
@@ -99,12 +101,15 @@ class Recorder(TorchDispatchMode):
         if frame is None:
             return (), ""
         place = _place(frame, self._labels)
-        if not called or not (name := _call_name(frame, called[::-1])):
+        if not called:
             return place, ""
-        if called[-1] is not self._call:
-            self._call = called[-1]
-            self._calls += 1
-        return place, f"{self._calls} {name}"[:_NAME]
+        call, layer = called[-1], _running(called[::-1])
+        if call is not self._call or layer is not self._layer:
+            if not (name := _call_name(frame, call, layer)):
+                return place, ""
+            self._calls += call is not self._call
+            self._call, self._layer, self._name = call, layer, name
+        return place, f"{self._calls} {self._name}"[:_NAME]
 
     def _note(self, frame: FrameType) -> None:
         self._paused = True
@@ -126,15 +131,20 @@ def _place(frame: FrameType, labels: Sequence[str]) -> Sequence[int]:
     return (labels.index(code.co_filename), *known) if len(known) == _POSITION else ()
 
 
-def _call_name(caller: FrameType, called: Sequence[FrameType]) -> str:
+def _running(called: Sequence[FrameType]) -> nn.Module | None:
+    """The outermost layer that runs, of a row of layers the one that does; None for no layer."""
+    for frame in called:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, nn.Module) and not isinstance(owner, nn.Sequential):
+            return owner
+    return None
+
+
+def _call_name(caller: FrameType, called: FrameType, layer: nn.Module | None) -> str:
     """The name of a layer that is called, or of a function; "" for one of the framework's."""
-    owners = (frame.f_locals.get("self") for frame in called)
-    layers = [one for one in owners if isinstance(one, nn.Module)]
-    # of a row of layers the one that runs
-    layer = next((one for one in layers if not isinstance(one, nn.Sequential)), None)
     if layer is None:
-        package = str(called[0].f_globals.get("__name__")).partition(".")[0]
-        return "" if package in _LIBRARIES else called[0].f_code.co_name
+        package = str(called.f_globals.get("__name__")).partition(".")[0]
+        return "" if package in _LIBRARIES else called.f_code.co_name
     names = (name for name, part in _parts(caller) if part is layer)
     return next(names, "") or type(layer).__name__
 
