@@ -144,12 +144,8 @@ def look_aside(
 def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str, list[Try]]:
     """Return what tells whether the options and inputs of failed groups are heard, by group.
 
-    The first call is made with options, and those of a group without its inputs. None is where the
-    first case has options itself, for with them another one may rightly make no difference; nor is
-    it for an edge, which says nothing of other values.
+    None is for an edge, which says nothing of other values.
     """
-    if evidence.first_call.options:
-        return {}
     failed = {
         r.id.name
         for r in results
@@ -158,7 +154,7 @@ def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str
     groups = [g for g in evidence.key.plan.groups(evidence.target.name) if g in failed]
     cases = [_first_of(evidence, group) for group in groups if group not in (PLAIN, BIASES)]
     return {
-        case.group: _with_options(evidence, case) or _without_inputs(evidence, case)
+        case.group: _with_options(evidence, case) or _without(evidence, case)
         for case in cases
         if case.of_what_it_gives
     }
@@ -167,42 +163,37 @@ def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str
 def _with_options(evidence: Evidence, case: DrawnCase) -> list[Try]:
     """The first call with the options of a case.
 
-    A size is tried as it is and one larger: one of the two may be the default.
+    A size is tried as it is and one larger: one of the two may be the default. None is where that
+    call has options itself, for with them another one may rightly make no difference.
     """
-    if not set(case.gives) <= set(case.options):
-        return []
     first = evidence.first_call
+    if first.options or not set(case.gives) <= set(case.options):
+        return []
     larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
     tries = [dict(case.options), larger]
     return [
-        Try(
-            replace(
-                first,
-                id=f"{first.id}~{case.group}~{number}",
-                options={**first.options, **some},
-                watch=False,
-            ),
-            first.id,
-        )
-        for number, some in enumerate(tries if larger != case.options else tries[:1])
+        Try(replace(first, id=f"{first.id}~{case.group}~{i}", options=some, watch=False), first.id)
+        for i, some in enumerate(tries if larger != case.options else tries[:1])
     ]
 
 
-def _without_inputs(evidence: Evidence, case: DrawnCase) -> list[Try]:
-    """The calls of a group without the inputs that need not be given."""
-    names = list(evidence.target.inputs)
-    if not set(case.gives) <= set(names):
+def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
+    """The calls of a group without what it gives; none where more than that is to be changed."""
+    declared, gives = list(evidence.target.inputs), set(case.gives)
+    known = {*declared, *case.options} - set(evidence.first_call.options)
+    if not gives <= known:
         return []
-    last = max(i for i, name in enumerate(names) if name not in case.gives)
+    last = max(i for i, name in enumerate(declared) if name not in gives)
     return [
         Try(
             replace(
                 call,
                 id=f"{call.id}~",
                 inputs=tuple(
-                    Value(None) if name in case.gives else argument
-                    for name, argument in zip(names, call.inputs[: last + 1], strict=False)
+                    Value(None) if name in gives else argument
+                    for name, argument in zip(declared, call.inputs[: last + 1], strict=False)
                 ),
+                options={n: v for n, v in call.options.items() if n not in gives},
                 watch=False,
             ),
             call.id,

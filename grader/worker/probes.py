@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from grader.worker.protocol import Probe
 
-
 _APART = 50.0  # logits that are so far apart leave a chance of 1e-21
 
 
