@@ -17,14 +17,14 @@ from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.properties.base import kinds_of
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
-from grader.records.calls import PLAIN, Call
+from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code
 from grader.records.text import clean
 from grader.worker.names import Group, compared, list_pattern
-from grader.worker.protocol import Action, Scalar
+from grader.worker.protocol import Action, Value
 
 _SHOWN = 3  # biases that are named
 
@@ -39,12 +39,14 @@ class Deviation:
     properties: frozenset[str] = frozenset()  # that fail for it
     shapes: frozenset[str] = frozenset()  # groups of cases whose type is wrong, and no more
     of_biases: bool = False  # what is registered, and which gradients there are, is due to it
+    unheard: frozenset[str] = frozenset()  # options, arguments and inputs that make no difference
 
     def explains(self, evidence: Evidence, check: CheckId) -> bool:
         """Whether a failed check says nothing but this."""
         if check.kind is Kind.PROPERTY:
-            calls = evidence.calls_of(check.name)
-            return check.name in self.properties or any(self._is_given(call) for call in calls)
+            cases = [evidence.case(call) for call in evidence.calls_of(check.name)]
+            given = any(not self.unheard.isdisjoint(case.gives) for case in cases)
+            return check.name in self.properties or given
         if check.kind is not Kind.BUG:
             of_type = check.kind is Kind.SHAPE and check.name in self.shapes
             return of_type or check.name in self.groups
@@ -56,35 +58,42 @@ class Deviation:
         untold = self.of_biases and any(lacks_bias(evidence, call) for call in calls)
         return untold or bool(groups & self.groups)
 
-    def _is_given(self, call: Call) -> bool:
-        """Whether a call has an option that is not heard."""
-        return not self.groups.isdisjoint(call.options)
-
     def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
         """Return the failed checks that it explains, those of known bugs aside."""
         judged = [r for r in results if r.kind is not Kind.BUG and r.failed]
         return {r.id for r in judged if self.explains(evidence, r.id)}
 
 
+@dataclass(frozen=True)
+class Try:
+    """A call that says whether something that is given is heard."""
+
+    call: Call
+    like: str  # the call that comes to the same where it is not
+
+
 def find_deviations(
-    evidence: Evidence, results: Sequence[CheckResult], tried: Mapping[str, Sequence[Answer]]
+    evidence: Evidence,
+    results: Sequence[CheckResult],
+    tries: Mapping[str, Sequence[Try]],
+    tried: Mapping[str, Answer],
 ) -> list[Deviation]:
     """Return the deviations of a target, in the order of its checks.
 
-    `tried` has, for options that failed, what the first ordinary call came to with them.
+    `tried` has what the calls of `tries` came to, by their ids.
     """
     failed = {r.id for r in results if r.failed}
     groups = dict.fromkeys(c.name for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC))
     unknown = evidence.unknown_options
-    found = [
-        deviation
-        for group in evidence.key.plan.groups(evidence.target.name)
-        if group in groups and group in tried and not set(unknown) & set(_options(evidence, group))
-        for deviation in [
-            _unheard(evidence, group, tried[group]) or _refused(evidence, group, results)
-        ]
-        if deviation is not None
-    ]
+    found: list[Deviation] = []
+    for group in evidence.key.plan.groups(evidence.target.name):
+        told = any(group in one.groups for one in found)
+        if group not in groups or group in (PLAIN, BIASES) or told:
+            continue
+        if set(unknown).isdisjoint(_first_of(evidence, group).gives):
+            one = group in tries and _unheard(evidence, group, tries[group], tried)
+            one = one or _refused(evidence, group, results)
+            found += [one] if one else []
     found += [_no_argument(evidence, name) for name in unknown]
     biases = _about_biases(evidence, missing=BIASES in groups)
     found += [*_about_properties(evidence, results), *_about_types(evidence, results)]
@@ -117,13 +126,14 @@ def look_aside(
     """Return what a diagnosis need not look at beside some deviations."""
     told = {r.id for r in results if any(d.explains(evidence, r.id) for d in deviations)}
     groups = {group for d in deviations for group in d.groups}
+    unheard = {name for d in deviations for name in d.unheard}
     properties = {name for d in deviations for name in d.properties}
     biases = any(d.of_biases for d in deviations)
     calls = {
         call.id
         for call in evidence.calls
         if evidence.case(call).group in groups
-        or not groups.isdisjoint(call.options)
+        or not unheard.isdisjoint(evidence.case(call).gives)
         or CallId.parse(call.id).what in properties
         or (biases and (call.action is Action.GRADIENT or lacks_bias(evidence, call)))
     }
@@ -131,50 +141,92 @@ def look_aside(
     return Aside(told, calls, codes)
 
 
-def options_to_try(
-    evidence: Evidence, results: Sequence[CheckResult]
-) -> dict[str, list[dict[str, Scalar]]]:
-    """Return options for each group of cases that failed, by group.
+def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str, list[Try]]:
+    """Return what tells whether the options and inputs of failed groups are heard, by group.
 
-    A size is tried as it is and one larger: one of the two may be the default. None is where the
-    first case has options itself, for with them another one may rightly make no difference.
+    None is for an edge, which says nothing of other values.
     """
-    if evidence.first_call.options:
-        return {}
     failed = {
         r.id.name
         for r in results
         if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED
     }
-    found: dict[str, list[dict[str, Scalar]]] = {}
-    for case in evidence.key.plan.numeric_cases(evidence.target.name):
-        if case.group in failed - {PLAIN, BIASES} and case.options:
-            larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
-            tries = [dict(case.options), larger]
-            found.setdefault(case.group, tries if larger != case.options else tries[:1])
-    return found
+    groups = [g for g in evidence.key.plan.groups(evidence.target.name) if g in failed]
+    cases = [_first_of(evidence, group) for group in groups if group not in (PLAIN, BIASES)]
+    return {
+        case.group: _with_options(evidence, case) or _without(evidence, case)
+        for case in cases
+        if case.of_what_it_gives
+    }
 
 
-def _unheard(evidence: Evidence, group: str, tried: Sequence[Answer]) -> Deviation | None:
-    """Whether a call comes to the same with an option as without it."""
-    plain = evidence.answers[evidence.first_call.id]
-    options = _options(evidence, group)
-    named = " and ".join(f"`{name}`" for name in options)
-    if plain.status is not AnswerStatus.OK:
+def _with_options(evidence: Evidence, case: DrawnCase) -> list[Try]:
+    """The first call with the options of a case.
+
+    A size is tried as it is and one larger: one of the two may be the default. None is where that
+    call has options itself, for with them another one may rightly make no difference.
+    """
+    first = evidence.first_call
+    if first.options or not set(case.gives) <= set(case.options):
+        return []
+    larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
+    tries = [dict(case.options), larger]
+    return [
+        Try(replace(first, id=f"{first.id}~{case.group}~{i}", options=some, watch=False), first.id)
+        for i, some in enumerate(tries if larger != case.options else tries[:1])
+    ]
+
+
+def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
+    """The calls of a group without what it gives; none where more than that is to be changed."""
+    declared, gives = list(evidence.target.inputs), set(case.gives)
+    known = {*declared, *case.options} - set(evidence.first_call.options)
+    if not gives <= known:
+        return []
+    last = max(i for i, name in enumerate(declared) if name not in gives)
+    return [
+        Try(
+            replace(
+                call,
+                id=f"{call.id}~",
+                inputs=tuple(
+                    Value(None) if name in gives else argument
+                    for name, argument in zip(declared, call.inputs[: last + 1], strict=False)
+                ),
+                options={n: v for n, v in call.options.items() if n not in gives},
+                watch=False,
+            ),
+            call.id,
+        )
+        for call in evidence.numeric_calls(Action.FORWARD, case.group)
+    ]
+
+
+def _unheard(
+    evidence: Evidence, group: str, tries: Sequence[Try], tried: Mapping[str, Answer]
+) -> Deviation | None:
+    """Whether calls come to the same with what a group gives as without it."""
+    pairs = [(evidence.answers[one.like], tried[one.call.id]) for one in tries]
+    ended = {answer.status for pair in pairs for answer in pair}
+    if ended != {AnswerStatus.OK} or not all(_same(*pair) for pair in pairs):
         return None
-    if all(answer.status is AnswerStatus.OK and _same(plain, answer) for answer in tried):
-        sentence = f"{named} is not used: with {_given(options)} all is as without it"
-        return Deviation(sentence, f"use {named} where the docstring says so", frozenset([group]))
-    return None
+    case = _first_of(evidence, group)
+    named = " and ".join(f"`{name}`" for name in case.gives)
+    sentence = f"{named} is not used: with {_given(case) or 'it'} all is as without it"
+    groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
+    return Deviation(
+        sentence, f"use {named} where the docstring says so", groups, unheard=frozenset(case.gives)
+    )
 
 
 def _no_argument(evidence: Evidence, option: str) -> Deviation:
     sentence = f"`{option}` is no argument of `{evidence.target.name}`"
-    return Deviation(sentence, "compare the signature with the stub's", frozenset([option]))
+    step, groups = "compare the signature with the stub's", _giving(evidence, option)
+    return Deviation(sentence, step, groups, unheard=frozenset([option]))
 
 
 def _refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
-    """Whether every call with an option raises, where none without it does."""
+    """Whether every call of a group raises, where no ordinary one does."""
     ended = {
         name: {
             evidence.answers[call.id].status
@@ -185,18 +237,30 @@ def _refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> 
     if ended != {PLAIN: {AnswerStatus.OK}, group: {AnswerStatus.RAISED}}:
         return None
     told = next(r for r in results if r.failed and r.id.name == group)
-    sentence = f"with {_given(_options(evidence, group))} {told.message}"
+    case = _first_of(evidence, group)
+    where = f"with {_given(case) or _listed(case.gives)}"
+    if not case.of_what_it_gives and told.case is not None:
+        where = f"in the case '{told.case.name}'"
+    sentence = f"{where} {told.message}"
     return Deviation(sentence, told.next_step, frozenset([group]))
 
 
-def _options(evidence: Evidence, group: str) -> Mapping[str, Scalar]:
-    """Return the options of a group of cases."""
+def _first_of(evidence: Evidence, group: str) -> DrawnCase:
+    """Return the first case of a group."""
     cases = evidence.key.plan.numeric_cases(evidence.target.name)
-    return next(case.options for case in cases if case.group == group)
+    return next(case for case in cases if case.group == group)
 
 
-def _given(options: Mapping[str, Scalar]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in options.items())
+def _giving(evidence: Evidence, name: str) -> frozenset[str]:
+    """Return the groups whose every case gives something."""
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    without = {case.group for case in cases if name not in case.gives}
+    return frozenset(case.group for case in cases) - without
+
+
+def _given(case: DrawnCase) -> str:
+    """Return the options that a case gives, with their values."""
+    return ", ".join(f"{n}={v!r}" for n, v in case.options.items() if n in case.gives)
 
 
 def _same(one: Answer, other: Answer) -> bool:

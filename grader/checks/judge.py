@@ -77,9 +77,9 @@ class _Judge:
                 return judge_bug(self._evidence, self._bugs[share.name], self._numeric(PLAIN))
 
     def _of_options(self, prop: Property) -> Judgement:
-        """The values with the options of a property that fails with them, and goes by values."""
+        """The values with what a property gives that fails with it, and goes by values."""
         own = self._evidence.calls_of(prop.name) if prop.by_values else []
-        asked = {option for call in own for option in self._evidence.case(call).options}
+        asked = {name for call in own for name in self._evidence.case(call).gives}
         judged = [self._numeric(group) for group in sorted(asked)]
         return next((one for one in judged if not one.passed), PASSED)
 

@@ -55,22 +55,31 @@ class Case(Record):
         default=1, ge=1, description="how many times in a row it is called with the same arguments"
     )
     gradient: bool = Field(default=True, description="whether gradients are compared as well")
+    group: str = Field(
+        default="",
+        pattern=r"^[a-z0-9_-]*$",
+        description="the group whose share of points it has, where it is an edge: `empty-rows`; "
+        "without it, what it gives: options, arguments of the constructor, inputs that are `or "
+        "none`",
+    )
 
     @property
     def slug(self) -> str:
         """The name in small letters and hyphens, with which the ids of its calls begin."""
         return "-".join("".join(c if c.isalnum() else " " for c in self.name.lower()).split())
 
-    @property
-    def group(self) -> str:
-        """The options and arguments that it gives, "" where it gives none."""
-        return "-".join([*self.options, *self.constructor])
+    def gives(self, declared: Mapping[str, ArgumentSpec]) -> list[str]:
+        """Return what it gives beside the main case: inputs, options and arguments, by name."""
+        optional = [n for n, s in declared.items() if isinstance(s, TensorSpec) and s.optional]
+        inputs = [name for name in optional if self.inputs.get(name) is not None]
+        return [*inputs, *self.options, *self.constructor]
 
     def input_specs(self, declared: Mapping[str, ArgumentSpec]) -> dict[str, ArgumentSpec | None]:
         """Return the call's arguments in order, None for one that is not given."""
         specs: dict[str, ArgumentSpec | None] = {}
         for name, spec in declared.items():
-            own = self.inputs.get(name, spec)
+            optional = isinstance(spec, TensorSpec) and spec.optional
+            own = self.inputs.get(name, None if optional else spec)
             if isinstance(own, list):
                 assert isinstance(spec, TensorSpec)  # noqa: S101 - `misfit_of` has seen to it
                 own = LiteralSpec(spec, literal_array(own))

@@ -3,7 +3,7 @@
 h*d               a size              float[b, t, h*d]     a tensor of reals
 0.37, true, 'x'   a literal           int[b, t] < vocab    a tensor of indices below vocab
 mixing[k]         a given module      bool[t, t] by causal a tensor that a rule draws
-2..4              a range to draw from
+2..4              a range to draw from bool[b, s] or none   a tensor that need not be given
 """
 
 import ast
@@ -26,6 +26,7 @@ PROBES = {
     "masked": 1,
     "crossing": 1,
     "predicting": 2,
+    "deciding": 2,
 }
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -51,6 +52,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "sorted": ("float", "int"),
     "distinct": ("int",),
 }
+_OR_NONE = re.compile(r"\s+or none$")
 _PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\](\s+training)?$")
 _TOOL = re.compile(r"^(?:squared error|momentum of (\w+))$")
 _AFTER = re.compile(r"^(.+?)\s+after\s+(\w+)$")
@@ -99,6 +101,7 @@ class TensorSpec:
     dtype: str = "int64"  # of an int tensor
     rule: str = ""  # what draws it, "" for values that know nothing of each other
     after: str = ""  # the given module whose parameters it is, once the call is over
+    optional: bool = False  # an input that need not be given, and is not in the main case
 
     @property
     def held(self) -> str:
@@ -171,6 +174,11 @@ ArgumentSpec = TensorSpec | ProbeSpec | LiteralSpec | ToolSpec | Size
 def parse_argument(text: str) -> ArgumentSpec:
     """Read a tensor, a given module or a plain value; raises ValueError."""
     text = text.strip()
+    if found := _OR_NONE.search(text):
+        spec = parse_argument(text[: found.start()])
+        if not isinstance(spec, TensorSpec):
+            raise ValueError(f"'{text}': 'or none' stands behind a tensor")
+        return replace(spec, optional=True)
     if found := _TENSOR.match(text):
         return _tensor(text, *found.groups())
     if found := _TOOL.match(text):
@@ -216,6 +224,8 @@ def parse_output(text: str) -> TensorSpec:
         raise ValueError(f"'{text}' is not a tensor such as float[b, t, k], and no '{NUMBER}'")
     if spec.rule:
         raise ValueError(f"'{text}': what comes back is not drawn, so it has no rule")
+    if spec.optional:
+        raise ValueError(f"'{text}': what comes back is always there")
     return spec
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import Deviation, find_deviations, look_aside, options_to_try, tell
+from grader.checks.deviations import Deviation, calls_to_try, find_deviations, look_aside, tell
 from grader.checks.judge import (
     check_target,
     is_of_values,
@@ -41,6 +41,7 @@ from grader.records.ids import BIASES
 from grader.records.key import AnswerKey
 from grader.records.results import (
     RIGHT_PLAIN,
+    RIGHT_USUAL,
     RIGHT_VALUES,
     CheckResult,
     Diagnosis,
@@ -263,12 +264,13 @@ def _diagnose(
     rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered
     if known and _is_wrong(results) and not rest:
         return _Known(known)  # it explains all there is
-    tried = rounds.try_options(evidence.first_call, options_to_try(evidence, results))
-    deviations = find_deviations(evidence, results, tried)
+    tries = calls_to_try(evidence, results)
+    tried = rounds.make([one.call for some in tries.values() for one in some])
+    deviations = find_deviations(evidence, results, tries, tried)
     aside = look_aside(evidence, deviations, results)
     told = tuple(deviation.sentence for deviation in deviations)
     if deviations and all(_is_told(r, aside) for r in results):
-        values = RIGHT_PLAIN if any(d.groups - {BIASES} for d in deviations) else RIGHT_VALUES
+        values = _where_right(evidence, deviations)
         right = replace(known or nothing, step="", evidence=values, deviations=told, either=())
         return _Known(right, deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)
@@ -278,6 +280,14 @@ def _diagnose(
     seen = found or _locate(evidence, results, rounds, pairs, aside)
     said = replace(seen or nothing, deviations=told)
     return _Known(said if seen or told else None, deviations, by_step=found is None)
+
+
+def _where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
+    """Say where values are right beside deviations that leave them so in ordinary cases."""
+    groups = {group for d in deviations for group in d.groups} - {BIASES}
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    edges = {case.group for case in cases if case.group in groups and not case.gives}
+    return RIGHT_USUAL if edges else RIGHT_PLAIN if groups else RIGHT_VALUES
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:

@@ -37,7 +37,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.key import AnswerKey
 from grader.worker.names import Group, compared
-from grader.worker.protocol import Action, Earlier, Scalar
+from grader.worker.protocol import Action, Earlier
 
 _CONFIRMED = 3  # ways that are run once more, at most
 _RECORDED = 40  # ways whose steps are looked at
@@ -152,28 +152,9 @@ class Rounds:
         self.arranged[call.target] = _settled(ways[tried.index(most)], call, made)
         return {**self.answers, **self._run_in(made.kind, made.calls)}
 
-    def try_options(
-        self, call: Call, options: Mapping[str, Sequence[Mapping[str, Scalar]]]
-    ) -> dict[str, list[Answer]]:
-        """Make a call once more with each of some sets of options, its parameters as they are.
-
-        An option that is heard makes a difference, if only that the parameters no longer fit.
-        """
-        calls = {
-            name: [
-                replace(
-                    call,
-                    id=f"{call.id}~{name}~{number}",
-                    options={**call.options, **some},
-                    watch=False,
-                )
-                for number, some in enumerate(sets)
-            ]
-            for name, sets in options.items()
-        }
-        every = [one for some in calls.values() for one in some]
-        answers = self._run_in(call.earlier, every, kept=self.kept) if every else {}
-        return {name: [answers[one.id] for one in some] for name, some in calls.items()}
+    def make(self, calls: Sequence[Call]) -> Mapping[str, Answer]:
+        """Make some more calls of one target, with its parameters as they are taken."""
+        return self._run_in(calls[0].earlier, calls, kept=self.kept) if calls else {}
 
     def _run_first(self, kept: SharedChild) -> None:
         limits, payload = self.limits, self.key.payload

@@ -154,7 +154,7 @@ def _case(plan: Plan, evidence: Evidence) -> ShownCase:
     call = plan.call(CallId.first(target))
     inputs = {
         name: plan.tensors[argument.tensor].tolist()
-        for name, argument in zip(evidence.target.inputs, call.inputs, strict=True)
+        for name, argument in zip(evidence.target.inputs, call.inputs, strict=False)
         if isinstance(argument, TensorKey)
     }
     return ShownCase(_NAME, plan.first_case(target).dims, {}, {}, inputs)

@@ -23,7 +23,7 @@ from grader.course.expressions import (
 from grader.course.models import Course, Exercise, Target
 from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
 from grader.plan.rules import Rule, draw_by
-from grader.records.calls import PLAIN, Array, Call, DrawnCase, Plan
+from grader.records.calls import PLAIN, Array, Call, DrawnCase, Plan, group_of
 from grader.records.ids import BIASES, MAIN, CallId, TensorId
 from grader.worker.protocol import (
     Action,
@@ -70,6 +70,7 @@ class TargetPlanner:
         overrides = {name: parse_dim(value) for name, value in case.dims.items()}
         seed = seed_of(self.secret, self.plan.split, where)
         declared = self.target.dim_specs
+        gives = case.gives(self.target.input_specs)
         cases = []
         for number, dims in enumerate(
             draw_dims(declared, overrides, case.draws, seed, where), start=1
@@ -93,7 +94,8 @@ class TargetPlanner:
                 },
                 numeric=numeric,
                 gradient=case.gradient and numeric,
-                group=case.group if numeric else PLAIN,
+                group=(case.group or group_of(gives)) if numeric else PLAIN,
+                gives=gives,
             )
             self.plan.cases.append(drawn)
             cases.append(drawn)
@@ -295,7 +297,7 @@ class TargetPlanner:
         call = self.derived(what, Action.FORWARD, part=part)
         inputs = []
         for argument, (name, spec) in zip(
-            call.inputs, self.target.input_specs.items(), strict=True
+            call.inputs, self.target.input_specs.items(), strict=False
         ):
             axis = spec.axis_of(dim) if isinstance(spec, TensorSpec) else None
             if axis is not None and isinstance(argument, TensorKey):

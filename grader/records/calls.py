@@ -1,6 +1,6 @@
 """A plan: the cases of an exercise as they are drawn, and the calls that they are for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,11 @@ HIDDEN = "hidden"  # the split that an instructor's secret draws
 PLAIN = ""  # the group of cases with no option
 
 
+def group_of(gives: Sequence[str]) -> str:
+    """Return the group of cases that give the same."""
+    return "-".join(gives)
+
+
 @dataclass(frozen=True)
 class DrawnCase:
     """A configuration with its sizes drawn."""
@@ -31,7 +36,8 @@ class DrawnCase:
     options: Mapping[str, Scalar]
     numeric: bool  # judged by the numeric check, not by a property
     gradient: bool
-    group: str = PLAIN  # the option that it gives, whose points it shares
+    group: str = PLAIN  # whose points it shares: what it gives, or the edge that it is
+    gives: Sequence[str] = ()  # options, arguments and inputs beside those of the main case
 
     @property
     def id(self) -> str:
@@ -42,6 +48,11 @@ class DrawnCase:
     def main(self) -> bool:
         """Whether it is an ordinary case, and shows nothing special."""
         return self.slug == MAIN
+
+    @property
+    def of_what_it_gives(self) -> bool:
+        """Whether its group is what it gives, and no edge."""
+        return bool(self.gives) and self.group == group_of(self.gives)
 
 
 @dataclass(frozen=True)
@@ -123,7 +134,7 @@ class Plan:
         return self.case(target, f"{MAIN}-1")
 
     def groups(self, target: str, *, gradient: bool = False) -> list[str]:
-        """Return the groups of a target's numeric cases: the plain one, then one an option.
+        """Return the groups of a target's numeric cases: the plain one, then all others.
 
         With `gradient`, those in which gradients are compared.
         """

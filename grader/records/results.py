@@ -11,10 +11,12 @@ from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Scalar
 
 FORMAT_VERSION = 2
-# the evidence where nothing but deviations is wrong, of all values or of those without an option
+# the evidence where nothing but deviations is wrong: of all values, of those without an option, or
+# of those of cases that are no edge
 RIGHT_VALUES = "Right values."
 RIGHT_PLAIN = "Right values where no option is given."
-_RIGHT = (RIGHT_VALUES, RIGHT_PLAIN)
+RIGHT_USUAL = "Right values in the usual cases."
+_RIGHT = (RIGHT_VALUES, RIGHT_PLAIN, RIGHT_USUAL)
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 

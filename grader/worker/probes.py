@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from grader.worker.protocol import Probe
 
+_APART = 50.0  # logits that are so far apart leave a chance of 1e-21
+
 
 class _Given(nn.Module):
     """What all of them have."""
@@ -87,12 +89,14 @@ class CrossingSublayer(_Given):
 class GivenModel(_Given):
     """Tells of each position in tokens (b, t) which token comes next, from all so far.
 
-    Where a token stands counts, and no more than `max_len` are taken.
+    Where a token stands counts, and no more than `max_len` are taken. One that is deciding leaves
+    nothing to chance: the likeliest token is so by far, and exp() of its logit is a number still.
     """
 
-    def __init__(self, own: Tensor, mixed: Tensor, max_len: int) -> None:
+    def __init__(self, own: Tensor, mixed: Tensor, max_len: int, *, deciding: bool) -> None:
         super().__init__(own, mixed)
         self.max_len = max_len
+        self.deciding = deciding
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return logits of shape (b, t, v)."""
@@ -101,7 +105,9 @@ class GivenModel(_Given):
             raise ValueError(f"the given model takes tokens {due}, got {tuple(tokens.shape)}")
         places = torch.arange(1, tokens.size(1) + 1, device=tokens.device, dtype=self.own.dtype)
         before = (self.mixed[tokens] * places.cos()[:, None]).cumsum(dim=1)
-        return 3 * (self.own[tokens] + before / places.sqrt()[:, None])
+        logits = 3 * (self.own[tokens] + before / places.sqrt()[:, None])
+        ranks = logits.argsort(dim=-1).argsort(dim=-1)
+        return _APART * ranks.to(logits.dtype) if self.deciding else logits
 
 
 def _share(mask: Tensor, like: Tensor) -> Tensor:
@@ -125,7 +131,7 @@ def _build(probe: Probe, own: Tensor, mixed: Tensor) -> nn.Module:
             return DroppingSublayer(own, mixed)
         case "crossing":
             return CrossingSublayer(own, mixed)
-        case "predicting":
-            return GivenModel(own, mixed, probe.max_len)
+        case "predicting" | "deciding":
+            return GivenModel(own, mixed, probe.max_len, deciding=probe.probe == "deciding")
         case _:
             return GivenSublayer(own, mixed, mixing=probe.probe == "mixing")
