@@ -3,6 +3,8 @@
 It goes to CLASSROOM/autograders/ASSIGNMENT/autograder.py of the classroom50 repository, with the
 wheel that `make wheel` built beside it. Whatever lies there is published: never put hidden cases
 or solutions there. The runner calls it in the student's checkout and reads result.json.
+
+Nothing runs with the checkout as its working folder: Python would import what a student put there.
 """
 
 import datetime
@@ -23,18 +25,27 @@ def main() -> int:
     """Write result.json and release-body.md; another status than 0 is a fault, not a mistake."""
     checkout = Path.cwd()
     with tempfile.TemporaryDirectory() as scratch:
-        document = graded(checkout, Path(scratch))
-    result = result_of(document["results"])
-    (checkout / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    body = body_of(document["results"])
-    (checkout / "release-body.md").write_text(body, encoding="utf-8")
+        os.chdir(scratch)
+        results = graded(checkout, Path(scratch))["results"]
+        os.chdir(HERE)
+    put(checkout / "result.json", json.dumps(result_of(results), indent=1) + "\n")
+    put(checkout / "release-body.md", body_of(results))
     return 0
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file of the checkout in the place of whatever is there, and never through a link."""
+    number, made = tempfile.mkstemp(dir=path.parent)
+    with open(number, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(made, 0o644)
+    os.replace(made, path)
 
 
 def graded(checkout: Path, scratch: Path) -> dict:
     """Return what `grade check --json` says of a checkout."""
     python = installed(scratch / "venv")
-    grade = [python, "-s", "-P", "-c", "from grader.cli.main import main; main()"]
+    grade = [python, "-I", "-c", "from grader.cli.main import main; main()"]
     course, exercises = scratch / "course", checkout / "exercises"
     subprocess.run([*grade, "start", course], check=True, stdout=subprocess.DEVNULL)
     work = exercises if exercises.is_dir() else checkout
@@ -51,7 +62,7 @@ def installed(place: Path) -> Path:
         return Path(given)
     venv.create(place, with_pip=True)
     python = place / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet"]
+    pip = [python, "-I", "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, "torch", *TORCH.split()], check=True)
     subprocess.run([*pip, *HERE.glob("grader-*.whl")], check=True)
     return python

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,55 @@ def test_autograder_keeps_classroom_50s_contract(python: Path, checkout: Path) -
     body = (checkout / "release-body.md").read_text("utf-8")
     assert "alert(1)" in body
     assert all(line.startswith("    ") for line in body.splitlines())
+
+
+PLANTED = ("pip.py", "torch/__init__.py", "grader/__init__.py", "sitecustomize.py", "subprocess.py")
+
+
+def make_wheel(folder: Path, name: str, files: dict[str, str]) -> None:
+    """Write a wheel of nothing but some files."""
+    about = f"{name}-9.0.dist-info"
+    files = {
+        **files,
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.0\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{file},,\n" for file in (*files, f"{about}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-9.0-py3-none-any.whl", "w") as wheel:
+        for file, text in {**files, f"{about}/RECORD": record}.items():
+            wheel.writestr(file, text)
+
+
+def test_autograder_runs_and_overwrites_nothing_that_a_student_put_beside_the_work(
+    python: Path, checkout: Path, tmp_path: Path
+) -> None:
+    ours, house = tmp_path / "autograder", tmp_path / "wheels"
+    ours.mkdir()
+    house.mkdir()
+    shutil.copy(PLATFORMS / "classroom50" / "autograder.py", ours)
+    (found,) = python.parents[1].glob("lib/python*/site-packages/grader.pth")
+    make_wheel(ours, "grader", {"grader.pth": found.read_text()})
+    make_wheel(house, "torch", {})
+    for name in PLANTED:
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).write_text("raise SystemExit('OUCH')\n")
+    aimed = tmp_path / "aimed"
+    aimed.write_text("kept")
+    for name in ("result.json", "release-body.md"):
+        (checkout / name).symlink_to(aimed)
+    real = {n: value for n, value in os.environ.items() if not n.startswith(("GRADER_", "PIP_"))}
+    pip = {"CONFIG_FILE": os.devnull, "NO_INDEX": "1", "FIND_LINKS": str(house)}
+    done = subprocess.run(
+        [sys.executable, ours / "autograder.py"],
+        cwd=checkout,
+        env={**real, **IDENTITY, **{f"PIP_{name}": value for name, value in pip.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "OUCH" in done.stdout + done.stderr) == (0, False), done.stderr
+    assert json.loads((checkout / "result.json").read_text("utf-8"))["score"] == 1100
+    assert aimed.read_text() == "kept"
 
 
 def test_autograder_that_cannot_grade_ends_with_a_fault(python: Path, checkout: Path) -> None:
