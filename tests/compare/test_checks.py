@@ -176,7 +176,7 @@ WRONG = {
     "float32 output": Wrong(
         1,
         ((_OUT1, "    output = (weights @ x).float()\n"),),
-        {"self_attention/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+        {"self_attention/property/dtype": AS_FLOAT32},
     ),
     "fixed device": Wrong(
         1,
@@ -509,7 +509,7 @@ WRONG = {
         (("dtype=torch.get_default_dtype())", "dtype=torch.float32)"),
          ("torch.zeros(seq_len, embed_dim)",
           "torch.zeros(seq_len, embed_dim, dtype=torch.float32)")),
-        {"sinusoidal_encoding/property/dtype": f"{AS_FLOAT32}: it came as float32"},
+        {"sinusoidal_encoding/property/dtype": "float32 where torch's default dtype is float64"},
     ),
     "encoding in place": Wrong(
         6,

@@ -81,7 +81,7 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
         ("exercise1", "    centred = ", "    x -= 0.5\n    centred = ",
          "standardize/property/inputs-unchanged", "`x`, the caller's tensor, is changed"),
         ("exercise1", "    return standardized\n", "    return standardized.float()\n",
-         "standardize/property/dtype", "it came as float32"),
+         "standardize/property/dtype", "the output is float32 where the input is float64"),
         ("exercise1", "hits.mean(dim=0)", "hits.sum(dim=0)",
          "histogram/property/rows-sum-to-one", "a row sums to"),
         ("exercise1", ", device=labels.device", "",
