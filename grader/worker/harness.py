@@ -5,6 +5,7 @@ judges only plain bytes.
 """
 
 import contextlib
+import mmap
 import os
 import random
 import sys
@@ -31,11 +32,8 @@ from grader.worker.protocol import (
 )
 from grader.worker.warned import tell_warnings
 
-if sys.platform != "win32":  # which has no such module
-    import resource
-
 Tensors = dict[str, torch.Tensor]
-_ROOM = 64 << 20  # bytes: a child that has used more memory leaves the next job to a fresh process
+_ROOM = 64 << 20  # bytes: a child that has taken more memory leaves the next job to a fresh process
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -111,13 +109,12 @@ def _flush() -> None:
             stream.flush()
 
 
-def serve(job_fd: int, answer_fd: int) -> None:
+def serve(job_fd: int, answer_fd: int, data_mib: int) -> None:
     """Read jobs from `job_fd` and answer them on `answer_fd`; single calls may follow a job.
 
-    It ends when a job comes and there may be less memory left than in a fresh process.
+    It ends when a job comes and there is less memory left than in a fresh process, of `data_mib`.
     """
     session: Session | None = None
-    enough = _peak() + _ROOM
 
     def send(header: AnswerClaim | GreetingClaim, tensors: Tensors) -> None:
         arrays = {n: value.detach().numpy() for n, value in tensors.items()}  # faster to save
@@ -134,7 +131,7 @@ def serve(job_fd: int, answer_fd: int) -> None:
         if session is not None:
             session.close()
             session = None  # which frees its memory
-            if _peak() > enough:
+            if not _can_take((data_mib << 20) - _ROOM):
                 break
         session = Session(Job(**frame.header["job"]), calls, tensors)
         send(session.greeting(), {})
@@ -143,13 +140,15 @@ def serve(job_fd: int, answer_fd: int) -> None:
     os.close(answer_fd)
 
 
-def _peak() -> int:
-    """Return the most bytes of memory that this process has held, 0 where no system tells."""
-    if sys.platform == "win32":
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1 if sys.platform == "darwin" else 1024
-    )
+def _can_take(size: int) -> bool:
+    """Whether so many bytes of memory may still be taken; none of them is."""
+    if sys.platform == "win32" or size <= 0:
+        return True
+    try:
+        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _cast(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

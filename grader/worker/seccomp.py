@@ -3,7 +3,8 @@
 The filter is classic BPF (docs.kernel.org/userspace-api/seccomp_filter.html), made here: Python's
 bindings of libseccomp need a library of the system's. It covers what Landlock does not: processes,
 sockets of every kind, signals to others, changes of a file's mode, owner or times, locks, keyrings,
-shared memory, namespaces, and memory that no limit counts.
+shared memory, namespaces, and memory that no limit counts. What pages of files the system has in
+memory outlives a process, so nothing that drops, fetches or counts them is on the list.
 """
 
 import ctypes
@@ -33,6 +34,7 @@ _THREAD = 0x10000
 _THREAD_FLAGS = 0x7D0F00
 _SHARED_ANONYMOUS = 0x21  # mmap: RLIMIT_DATA does not count it
 _UNCOUNTED = 0x100 | 0x40000  # mmap: MAP_GROWSDOWN, MAP_HUGETLB: not counted either
+_MADVISE = (4, 8, 14, 15)  # give memory back, take it in large pages or not: of files nothing else
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # duplicate, flags; no locks, leases, owners or sizes
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # a terminal's state and size, bytes ready
 _PRCTL = (3, 15, 16, 0x53564D41)  # dumpable?, names of threads and of memory
@@ -43,7 +45,7 @@ Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, op
 _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     # descriptors and files: what may be opened is Landlock's business
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
-    "pread64": (17, 67), "preadv": (295, 69), "preadv2": (327, 286), "lseek": (8, 62),
+    "pread64": (17, 67), "preadv": (295, 69), "lseek": (8, 62),
     "close": (3, 57), "close_range": (436, 436), "open": (2, None), "openat": (257, 56),
     "fstat": (5, 80), "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79),
     "statx": (332, 291), "access": (21, None), "faccessat": (269, 48), "faccessat2": (439, 439),
@@ -53,9 +55,9 @@ _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     "poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72),
     "epoll_create": (213, None), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
     "epoll_wait": (232, None), "epoll_pwait": (281, 22), "eventfd2": (290, 19),
-    "fadvise64": (221, 223), "umask": (95, 166),
+    "umask": (95, 166),
     # memory
-    "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "madvise": (28, 233),
+    "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226),
     "brk": (12, 214), "membarrier": (324, 283),
     # the process's own signals, threads and time
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
@@ -74,7 +76,7 @@ _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     "geteuid": (107, 175), "getgid": (104, 176), "getegid": (108, 177), "getgroups": (115, 158),
     "getresuid": (118, 148), "getresgid": (120, 150), "getpgrp": (111, None),
     "getpgid": (121, 155), "getsid": (124, 156), "getpriority": (140, 141),
-    "getrusage": (98, 165), "getrlimit": (97, 163), "uname": (63, 160), "sysinfo": (99, 179),
+    "getrlimit": (97, 163), "uname": (63, 160),
     "getcpu": (309, 168), "getrandom": (318, 278), "arch_prctl": (158, None),
     "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
@@ -83,6 +85,7 @@ _CHECKED: dict[str, tuple[int, int]] = {
     "clone": (56, 220),
     "clone3": (435, 435),
     "mmap": (9, 222),
+    "madvise": (28, 233),
     "fcntl": (72, 25),
     "ioctl": (16, 29),
     "prctl": (157, 167),
@@ -170,6 +173,7 @@ def _bodies(pid: int) -> Mapping[str, list[Instruction]]:
             _return(_ALLOW),
             _return(_REFUSE),
         ],
+        "madvise": _one_of(2, _MADVISE),
         "fcntl": _one_of(1, _FCNTL),
         "ioctl": _one_of(1, _IOCTL),
         "prctl": _one_of(0, _PRCTL),

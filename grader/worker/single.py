@@ -33,7 +33,7 @@ def main() -> None:
             _tell(answers, control.Refused(str(error)[:400] or "?"))
             raise
         _tell(answers, control.Started(os.getpid(), folder))
-        harness.serve(job, answers)
+        harness.serve(job, answers, request.limits.data_mib)
         status = 0
     except BaseException:  # noqa: BLE001 - the process ends here in any case
         traceback.print_exc()

@@ -136,7 +136,7 @@ class Warm:
                 raise
             os.write(telling, _LOCKED)
             os.close(telling)
-            harness.serve(job, answers)
+            harness.serve(job, answers, limits.data_mib)
             status = 0
         except BaseException:  # noqa: BLE001 - the child ends here in any case
             traceback.print_exc(limit=0)  # joins what the submission printed: no line of ours

@@ -47,7 +47,8 @@ def _call(name: str, *arguments: int) -> Callable[[], None]:
         "tkill": 200, "rt_sigqueueinfo": 129, "setuid": 105, "capset": 126,
         "open_by_handle_at": 304, "inotify_init": 253, "fanotify_init": 300, "prctl": 157,
         "seccomp": 317, "setpriority": 141, "sched_setaffinity": 203, "execveat": 322, "mmap": 9,
-        "ioctl": 16, "socketpair": 53,
+        "ioctl": 16, "socketpair": 53, "madvise": 28, "mincore": 27, "readahead": 187,
+        "cachestat": 451, "preadv2": 327, "fadvise64": 221, "sysinfo": 99, "getrusage": 98,
     }[name]  # fmt: skip
 
     def act() -> None:
@@ -68,6 +69,7 @@ ALLOWED: dict[str, Callable[[], object]] = {
     "sleep": lambda: __import__("time").sleep(0.001),
     "random bytes": lambda: os.urandom(8),
     "memory": lambda: bytearray(1 << 24),
+    "giving memory back": lambda: __import__("mmap").mmap(-1, 4096, flags=0x22).madvise(4),
 }
 REFUSED: dict[str, Callable[[], object]] = {
     "fork": os.fork,
@@ -106,6 +108,11 @@ REFUSED_CALLS = {
     "memory that grows down": _call("mmap", 0, 4096, 3, 0x122, -1, 0),
     "huge pages": _call("mmap", 0, 1 << 21, 3, 0x40022, -1, 0),
     "typing into a terminal": _call("ioctl", 0, 0x5412, 0), "socketpair": _call("socketpair"),
+    "dropping pages of a file": _call("fadvise64", 0, 0, 4096, 4),
+    "pages that are there": _call("preadv2", 0, 0, 0, 0, 0, 8), "mincore": _call("mincore"),
+    "fetching pages": _call("madvise", 0, 4096, 3), "readahead": _call("readahead"),
+    "paging out": _call("madvise", 0, 4096, 21), "cachestat": _call("cachestat"),
+    "free memory": _call("sysinfo"), "faults so far": _call("getrusage"),
 }  # fmt: skip
 
 
