@@ -33,7 +33,7 @@ def shares_of(course: Course, exercise: Exercise, target: Target, key: AnswerKey
     """Return every check of a target with its points, in the order of a report.
 
     Shape, numeric and gradient points are shared among groups of cases: `points.plain` of them for
-    the cases without an option, and as much of the rest for each option.
+    the plain cases, and as much of the rest for each other group.
     """
     points = target.points
     properties = kinds_of(course, exercise, target)

@@ -10,8 +10,8 @@ from grader.course.record import Record
 class Points(Record):
     """Points of a target by kind of check; property points are shared by weight, others evenly.
 
-    Points for shapes, values and gradients are shared among groups of cases: those without an
-    option, and those of each option.
+    Points for shapes, values and gradients are shared among groups of cases: the plain ones, those
+    of each option or input that need not be given, and those of each edge that a case names.
     """
 
     shape: float = Field(default=0, ge=0, description="for the right types and shapes")
@@ -23,8 +23,8 @@ class Points(Record):
         default=0.7,
         gt=0,
         le=1,
-        description="the share of shape, numeric and gradient points that the cases without an "
-        "option have; each option has as much of the rest",
+        description="the share of shape, numeric and gradient points that the plain cases have; "
+        "each other group has as much of the rest",
     )
 
     @cached_property
