@@ -70,4 +70,5 @@ def ease_of_hints(folder: CourseFolder, exercise: Exercise) -> Ease:
     """Measure what is said of an exercise's known bugs: its sentences and hints."""
     source = read_solution(folder.solutions / exercise.file)
     bugs = load_bugs(folder, exercise, source)
-    return ease_of(text for bug in bugs for text in (bug.when, *bug.hints))
+    own = [one.when for bug in bugs for one in bug.also if one.when]
+    return ease_of([*own, *(text for bug in bugs for text in (bug.when, *bug.every_hint))])

@@ -49,7 +49,7 @@ class Secrets:
             stubs += derive_stub(source)
             lines.update(solution_lines(source))
             for bug in load_bugs(folder, exercise, source):
-                for change in [bug.change, *bug.also]:
+                for change in [bug.change, *(one.change for one in bug.also)]:
                     for one in change:
                         lines.update(f"{one.old}\n{one.new}".splitlines())
         for path in sorted((folder.solutions / "bugs").rglob("*.py")):

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from grader.compare.evidence import Evidence, own_refusal
+from grader.compare.needed import Names, left_by_text
 from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, alternatives, cases_named, first_wrong_call
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
-from grader.records.key import KnownBug
+from grader.records.key import KnownBug, bug_key
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
@@ -27,8 +28,6 @@ _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
-
-Names = tuple[str, ...]  # of bugs that act at once, as "target/id"
 
 
 @dataclass(frozen=True)
@@ -318,7 +317,8 @@ class _Look:
         They fit `everywhere`, or else `where` the output is wrong, or has the right form.
         """
         book = self.evidence.key.book
-        found = _nearest(found)
+        near = _nearest(found)
+        found = {names: near[names] for names in left_by_text(self.evidence, near)}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         by_values = any(bug.shown_by_values for group in groups for bug in group)
         by_values &= self._any_value(self.rows)
@@ -340,9 +340,10 @@ class _Look:
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
             step=_first_step(self.evidence, groups[0]),
-            hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
+            hint=bugs[0].hints[0],
             evidence=claim.sentence,
             either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
+            ways=tuple(dict.fromkeys(bug.name for bug in [*bugs, *others])),
         )
 
     def _in_order(self, names: Names) -> Names:
@@ -385,7 +386,7 @@ def checks_failed_by(
     rows = [
         row
         for row, names in enumerate(own.names)
-        if all(name.partition("/")[2] in found.bugs for name in names)
+        if all(bug_key(name).partition("/")[2] in found.bugs for name in names)
     ]
     failing: Array = own.failing[rows].max(axis=0, initial=0)
     return {check for place, check in enumerate(judged) if failing[place]}

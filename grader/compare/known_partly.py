@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, Aside, Names
+from grader.compare.diagnosis import LISTED, Aside
 from grader.compare.evidence import Evidence
+from grader.compare.needed import Names, left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
@@ -58,6 +59,8 @@ def known_partly(
         better = more and (not found or more[0].count > found[0].count)
         if better and own.count_behaviours(fit.names for fit in more) == 1:
             found = more  # of several, the second would be a guess
+    left = left_by_text(evidence, [fit.names for fit in found])
+    found = [fit for fit in found if fit.names in left]
     if not found or own.count_behaviours(fit.names for fit in found) > LISTED:
         return None
     return _worded(evidence, found, int((~look.right).sum()), located)
@@ -140,6 +143,7 @@ def _worded(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step=located.step if located else "",
-        hint=book.named(bugs[0].id, evidence.target.name).hints[0],
+        hint=bugs[0].hints[0],
         evidence=f"{located.evidence} {said}" if located else said,
+        ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )

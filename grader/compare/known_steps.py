@@ -10,6 +10,7 @@ import numpy as np
 
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
+from grader.compare.needed import left_by_text
 from grader.compare.signature import STRICT, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.compare.wording import alternatives, ways_of
@@ -131,7 +132,8 @@ class _Look:
         return any(_same(sign_step(order), wanted, tolerance) for order in orders_of(held))
 
     def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:
-        found = [self.suspects.names[row] for row in rows]
+        names = [self.suspects.names[row] for row in rows]
+        found = left_by_text(self.evidence, names)
         if self.suspects.count_behaviours(found) > LISTED:
             return None
         book = self.evidence.key.book
@@ -141,9 +143,10 @@ class _Look:
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
             step=name,
-            hint=book.named(bugs[0].id, self.evidence.target.name).hints[0],
+            hint=bugs[0].hints[0],
             evidence=f"{told} what comes out when {ways}.",
             either=alternatives(bugs),
+            ways=tuple(bug.name for bug in bugs),
         )
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, Aside, Names
+from grader.compare.diagnosis import LISTED, Aside
 from grader.compare.evidence import Evidence, Fault
+from grader.compare.needed import Names, left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import pair_rows, value_rows
 from grader.compare.wording import ways_of
@@ -51,16 +52,18 @@ def known_structure(
 def _worded(
     evidence: Evidence, own: Suspects, found: Sequence[Names], told: str
 ) -> Diagnosis | None:
+    found = left_by_text(evidence, found)
     if not found or own.count_behaviours(found) > LISTED:
         return None
     groups = [[evidence.key.book.by_key(key) for key in names] for names in found]
-    bugs = tuple(dict.fromkeys(bug.id for group in groups for bug in group))
+    bugs = [bug for group in groups for bug in group]
     return Diagnosis(
         target=evidence.target.name,
-        bugs=bugs,
+        bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step="",
-        hint=evidence.key.book.named(bugs[0], evidence.target.name).hints[0],
+        hint=bugs[0].hints[0],
         evidence=f"No known mistake explains all. {told} {ways_of(groups, '; or when ')}.",
+        ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
 
 

@@ -63,7 +63,7 @@ def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     """Return a bug for each thing that is done under one of some, () where there is one thing."""
     ways: dict[str, str] = {}
     for bug in bugs:
-        ways.setdefault(bug.when, bug.id)
+        ways.setdefault(bug.when, bug.name)
     return tuple(ways.values()) if len(ways) > 1 else ()
 
 

@@ -13,6 +13,7 @@ from grader.course.lesson import Passage, find_passage, read_lesson
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise
 from grader.errors import CourseError
+from grader.records.key import way_name
 
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")  # edits differ in whole ones
 _SHORT_LINE = 12  # characters; a shorter solution line may stand in a hint by chance
@@ -34,6 +35,36 @@ class Substitution(_Record):
     new: str = Field(description="what stands in its place")
 
 
+class Variant(_Record):
+    """A further way to make a mistake, with words of its own where it comes out otherwise.
+
+    A list of replacements alone is one that shares all words.
+    """
+
+    change: list[Substitution] = Field(
+        min_length=1, description="the replacements that make the mistake"
+    )
+    when: str = Field(default="", description="in place of the mistake's `when`")
+    hints: list[str] = Field(default=[], max_length=3, description="in place of its `hints`")
+    needs: list[str] = Field(default=[], description="in place of its `needs`")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_list(cls, given: object) -> object:
+        return {"change": given} if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _has_hints_enough(self) -> "Variant":
+        if len(self.hints) == 1:
+            raise ValueError("give at least two hints, or none")
+        return self
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it has words of its own, and so is told apart from its mistake's others."""
+        return bool(self.when or self.hints or self.needs)
+
+
 class Bug(_Record):
     """A named, real mistake."""
 
@@ -49,8 +80,9 @@ class Bug(_Record):
     change: list[Substitution] = Field(
         default=[], description="the replacements that make the mistake"
     )
-    also: list[list[Substitution]] = Field(
-        default=[], description="further ways to make the same mistake: lists of replacements"
+    also: list[Variant] = Field(
+        default=[],
+        description="further ways to make the same mistake: lists of replacements, or variants",
     )
     variant: str = Field(
         default="",
@@ -60,6 +92,11 @@ class Bug(_Record):
         min_length=2,
         max_length=3,
         description="at least two, from gentle to plain; none may hold a line of the solution",
+    )
+    needs: list[str] = Field(
+        default=[],
+        description="names and numbers of which one stands in code that makes the mistake; "
+        "`name()` is a call that is a statement of its own",
     )
     seen: str = Field(description="where the mistake was seen")
 
@@ -73,6 +110,11 @@ class Bug(_Record):
     def key(self) -> str:
         """Identifies the bug in its exercise: a bug may be known in several targets."""
         return f"{self.target}/{self.id}"
+
+    @property
+    def every_hint(self) -> list[str]:
+        """The hints of all its variants."""
+        return [*self.hints, *(hint for one in self.also for hint in one.hints)]
 
 
 @dataclass(frozen=True)
@@ -92,6 +134,12 @@ class Mutant:
     number: int  # 0 for `change` or `variant`, then `also` in order
     source: str
     change: tuple[Substitution, ...] = ()  # none for a whole file
+
+    @property
+    def name(self) -> str:
+        """Identifies what is said of it: its bug's key, with its number if it has own words."""
+        apart = self.number > 0 and self.bug.also[self.number - 1].is_apart
+        return way_name(self.bug.key, self.number if apart else 0)
 
 
 def bugs_path(folder: CourseFolder, exercise: Exercise) -> Path:
@@ -122,7 +170,7 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
             raise CourseError(f"{entry}: '{bug.step}' is no step of {bug.target} in course.yml")
         if bug.lesson and find_passage(passages, bug.lesson) is None:
             raise CourseError(f"{entry}: no passage of the lesson begins with '{bug.lesson}'")
-        for hint in bug.hints:
+        for hint in bug.every_hint:
             if told := [line for line in secret if line in hint]:
                 raise CourseError(f"{entry}: a hint contains the solution's line '{told[0]}'")
         seen.add(bug.key)
@@ -150,7 +198,7 @@ def mutants_of(folder: CourseFolder, exercise: Exercise, bug: Bug, reference: st
         return [Mutant(bug, 0, _compiled(text, entry))]
     return [
         Mutant(bug, number, _compiled(_changed(reference, change, entry), entry), tuple(change))
-        for number, change in enumerate([bug.change, *bug.also])
+        for number, change in enumerate([bug.change, *(one.change for one in bug.also)])
     ]
 
 

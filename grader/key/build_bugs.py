@@ -23,7 +23,16 @@ from grader.key.reference import AnswersOnDemand, Reference, arrays_of, make_ans
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
 from grader.records.ids import BIASES
-from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
+from grader.records.key import (
+    AnswerKey,
+    BugBook,
+    CheckProof,
+    KnownBug,
+    Proof,
+    ValueProof,
+    Way,
+    bug_key,
+)
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group
@@ -68,7 +77,7 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
         for found in findings:
             for name, signature in found.signatures.items():
                 if signature.failing.any():
-                    rows.setdefault(name, []).append(((bug.key,), signature))
+                    rows.setdefault(name, []).append(((found.mutant.name,), signature))
                     steps.setdefault(name, []).append(runner.sign_steps(found.mutant, name))
     for target in exercise.targets:
         shown = [b for b in known if b.target == target.name and b.shown_by_values]
@@ -121,18 +130,30 @@ def build_pairs(runner: "MutantRunner") -> dict[str, Suspects]:
     for target in exercise.targets:
         tell_step(f"{exercise.id}/{target.name}")
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
-        rows = []
-        for first, second in combinations(near, 2):
-            names = (first.bug.key, second.bug.key)
-            own = target.name in (first.bug.target, second.bug.target) and len(set(names)) > 1
-            audits = sized.issuperset(names)
-            own &= audits or shown.issuperset(names)
-            if own and (both := compose(first, second, source)) is not None:
-                made = replace(first, source=both)
-                rows.append((names, runner.sign_pair(made, target, audits=audits)))
+        looks = [_look(runner, mutant, target) for mutant in near]
+        rows, made = [], set()
+        for (first, one), (second, other) in combinations(zip(near, looks, strict=True), 2):
+            keys, names = (first.bug.key, second.bug.key), (first.name, second.name)
+            own = target.name in (first.bug.target, second.bug.target) and len(set(keys)) > 1
+            audits = sized.issuperset(keys)
+            own &= audits or shown.issuperset(keys)
+            if (names, one, other) in made or not own:
+                continue  # other ways to write the same come to the same
+            if (both := compose(first, second, source)) is not None:
+                made.add((names, one, other))
+                rows.append((names, runner.sign_pair(both, target, audits=audits)))
         if some := [(names, signature) for names, signature in rows if signature is not None]:
             found[target.name] = Suspects.gather(some)
     return found
+
+
+def _look(runner: "MutantRunner", mutant: Mutant, target: Target) -> bytes:
+    """What tells a variant of a bug from its others, by what it comes to alone."""
+    signature = runner.sign_pair(mutant.source, target, audits=False) if mutant.bug.also else None
+    if signature is None:
+        return b""
+    values = np.round(signature.values, 7) + 0.0  # no negative zero
+    return signature.codes.tobytes() + values.tobytes()
 
 
 def _of_other_sizes(runner: "MutantRunner", target: Target) -> set[str]:
@@ -143,7 +164,7 @@ def _of_other_sizes(runner: "MutantRunner", target: Target) -> set[str]:
     calls = runner.key.plan.of_target(target.name)
     right = sign(calls, runner.key.answers, runner.key.plan.tensors, []).codes
     other = (own.codes != right)[:, :, Code.REGISTERED].any(axis=1)
-    return {own.names[row][0] for row in np.flatnonzero(other)}
+    return {bug_key(own.names[row][0]) for row in np.flatnonzero(other)}
 
 
 def affected(exercise: Exercise, name: str) -> list[Target]:
@@ -249,7 +270,7 @@ class MutantRunner:
             find_forbidden(source, self.exercise.forbidden_for(target), [target.name]),
         )
 
-    def sign_pair(self, mutant: Mutant, target: Target, *, audits: bool) -> Signature | None:
+    def sign_pair(self, source: str, target: Target, *, audits: bool) -> Signature | None:
         """Return the signature of `pair_rows`, None where the text does not even load.
 
         How many numbers are registered is counted where `audits` says so, for it takes time.
@@ -257,6 +278,7 @@ class MutantRunner:
         own = self.key.plan.of_target(target.name)
         calls = [own[row] for row in pair_rows(own)]
         try:
+            mutant = as_mutant(source, target.name)
             answers = self._run(mutant, calls, torch.float64, audits=audits)
         except CourseError:
             return None  # no submission can equal it
@@ -331,6 +353,17 @@ def _known(
         tuple(dict.fromkeys(proofs)),
         min((m[0] for m in margins), default=None),
         min((m[1] for m in margins), default=None),
+        tuple(bug.needs),
+        tuple(
+            Way(
+                number,
+                own.when or bug.when,
+                tuple(own.hints or bug.hints),
+                tuple(own.needs or bug.needs),
+            )
+            for number, own in enumerate(bug.also, start=1)
+            if own.is_apart
+        ),
     )
 
 

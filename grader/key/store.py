@@ -19,7 +19,7 @@ from grader.files import replace_file
 from grader.records.answers import Answer, header_of, load_tensors, parse_answer
 from grader.records.calls import Array, Call, DrawnCase, Plan
 from grader.records.ids import CheckId
-from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof
+from grader.records.key import AnswerKey, BugBook, CheckProof, KnownBug, Proof, ValueProof, Way
 from grader.records.signatures import Suspects
 from grader.worker.names import Group
 from grader.worker.protocol import to_json
@@ -157,8 +157,13 @@ def bugs_from_json(data: Sequence[dict[str, object]]) -> BugBook:
     for entry in data:
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
         fields["proofs"] = tuple(_proof_from_json(proof) for proof in entry["proofs"])  # type: ignore[attr-defined]
+        fields["ways"] = tuple(_way_from_json(way) for way in entry["ways"])  # type: ignore[attr-defined]
         rows.append(KnownBug(**fields))  # type: ignore[arg-type]
     return BugBook(tuple(rows))
+
+
+def _way_from_json(data: Mapping[str, Any]) -> Way:
+    return Way(data["number"], data["when"], tuple(data["hints"]), tuple(data["needs"]))
 
 
 def _proof_to_json(proof: Proof) -> dict[str, object]:

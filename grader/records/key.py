@@ -1,6 +1,6 @@
 """The answer key of one exercise on one split: what was asked, answered, and known of bugs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import safetensors.numpy
@@ -10,6 +10,16 @@ from grader.records.calls import Array, Plan
 from grader.records.ids import CheckId
 from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
+
+
+def way_name(bug: str, number: int) -> str:
+    """Name a variant of the bug "target/id" that has words of its own, by its number."""
+    return f"{bug}#{number}" if number else bug
+
+
+def bug_key(name: str) -> str:
+    """Return the "target/id" of a bug from the name of one of its ways."""
+    return name.partition("#")[0]
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,16 @@ Proof = ValueProof | CheckProof
 
 
 @dataclass(frozen=True)
+class Way:
+    """What a variant of a bug says of itself, where that is not what its bug says."""
+
+    number: int  # of the variant, from 1
+    when: str
+    hints: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class KnownBug:
     """A bug of the catalogue with its proofs: where it and the reference are far apart."""
 
@@ -45,6 +65,14 @@ class KnownBug:
     proofs: tuple[Proof, ...]  # one a variant
     margin64: float | None  # least distance of a variant in float64 tolerances, None where no value
     margin32: float | None
+    needs: tuple[str, ...] = ()  # of which one stands in code that makes it; any code, if none
+    ways: tuple[Way, ...] = ()
+    number: int = 0  # which of the ways it is
+
+    @property
+    def name(self) -> str:
+        """Identifies it and which of its ways it is."""
+        return way_name(self.key, self.number)
 
     @property
     def key(self) -> str:
@@ -68,17 +96,17 @@ class BugBook:
         return [bug for bug in self.bugs if bug.target == target and bug.shown_by_values]
 
     def by_key(self, key: str) -> KnownBug:
-        """Return the bug "target/id"; raises KeyError."""
+        """Return the bug "target/id", or that in one of its ways; raises KeyError."""
         return self._by_key[key]
-
-    def named(self, bug: str, target: str) -> KnownBug:
-        """Return a bug by its id: the target's own, else that of one which it uses."""
-        own = (one for one in self.bugs if one.id == bug and one.target == target)
-        return next(own, None) or next(one for one in self.bugs if one.id == bug)
 
     @cached_property
     def _by_key(self) -> dict[str, KnownBug]:
-        return {bug.key: bug for bug in self.bugs}
+        ways = [
+            replace(bug, when=way.when, hints=way.hints, needs=way.needs, number=way.number)
+            for bug in self.bugs
+            for way in bug.ways
+        ]
+        return {bug.name: bug for bug in [*self.bugs, *ways]}
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,8 @@ class Diagnosis:
     hint: str
     evidence: str = ""
     deviations: tuple[str, ...] = ()  # other ways in which it is not as asked for, one by one
-    either: tuple[str, ...] = ()  # of the bugs those of which it is one, where that is not known
+    ways: tuple[str, ...] = ()  # the bugs as the key names them, each with its variant
+    either: tuple[str, ...] = ()  # those of which it is one, where that is not known
 
     @property
     def sentence(self) -> str:

@@ -101,10 +101,10 @@ def next_hint(
 def _of_bug(
     target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
 ) -> Advice:
-    bugs = [key.book.named(name, target.name) for name in diagnosis.bugs]
+    bugs = [key.book.by_key(name) for name in diagnosis.ways]
     hints = list(bugs[0].hints)
     if diagnosis.either:  # the plainest would say more than is known
-        alike = [key.book.named(name, target.name) for name in diagnosis.either]
+        alike = [key.book.by_key(name) for name in diagnosis.either]
         hints[-1:] = [f"If {one.when}: {one.hints[-1]}" for one in alike]
     return Advice(
         target.name,

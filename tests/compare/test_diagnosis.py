@@ -66,6 +66,33 @@ def test_a_scale_of_zero_is_no_missing_scale(grade_text: Callable[..., Any]) -> 
     assert found.bugs == ("scale-zero-unheard",)
 
 
+def test_a_variant_is_told_by_its_own_sentence(grade_text: Callable[..., Any]) -> None:
+    base = ("frequencies = 10000.0**-exponents", "frequencies = 100000.0**-exponents")
+    (found,) = grade_text(_changed("exercise6_position_encoding.py", base)).diagnoses[:1]
+    assert found.bugs == ("base-1000",)
+    assert found.ways == ("sinusoidal_encoding/base-1000#1",)
+    assert found.evidence.endswith("what comes out when the base is 100000.")
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("time_first = separated", ("unfold-without-transpose",)),
+        (
+            "separated.transpose(1, 2)\n    time_first = separated",
+            ("unfold-without-transpose", "transpose-discarded"),
+        ),
+    ],
+    ids=["none", "discarded"],
+)
+def test_of_bugs_alike_those_stay_whose_words_stand_in_the_text(
+    grade_text: Callable[..., Any], line: str, named: tuple[str, ...]
+) -> None:
+    change = ("time_first = separated.transpose(1, 2)", line)
+    result = grade_text(_changed("exercise3_multi_head.py", change))
+    assert set(_named(result)["unfold_heads"]) == set(named)
+
+
 def test_a_bug_of_structure_is_told_from_another_that_registers_as_many_numbers(
     grade_text: Callable[..., Any],
 ) -> None:

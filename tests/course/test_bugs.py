@@ -1,5 +1,6 @@
 """The catalogue of known bugs: what is wrong in it is one line; what is right tells mistakes."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from grader.course.derive import read_solution
 from grader.course.load import CourseFolder
 from grader.errors import CourseError
 from grader.key.build import build_answer_key
+from grader.key.store import bugs_from_json, bugs_to_json
 from grader.records.key import ValueProof
 from grader.worker.names import Group
 
@@ -127,6 +129,48 @@ def test_key_tells_how_far_a_bug_is_away(small: CourseFolder) -> None:
     assert bug.margin64 is not None
     assert bug.margin64 > 1e6
     assert key.suspects["double"].names == (("double/tripled",),)
+
+
+_ALSO = """also:
+    - [{old: "x + x", new: "x + 2 * x"}]
+    - when: the input is taken four times
+      hints: [Count again., There are two too many.]
+      needs: [clone]
+      change: [{old: "x + x", new: "4 * x"}]
+  hints:"""
+
+
+def test_a_variant_with_words_of_its_own_is_told_by_them_and_counts_as_its_bug(
+    small: CourseFolder,
+) -> None:
+    path = small.solutions / "bugs" / "exercise1.yml"
+    path.write_text(path.read_text().replace("hints:", _ALSO, 1))
+    key = build_answer_key(small, small.course.exercises[0], "public", b"public")
+    names = [("double/tripled",), ("double/tripled",), ("double/tripled#2",)]
+    assert list(key.suspects["double"].names) == names
+    assert len(key.book.checked("double")) == 1
+    bug, way = key.book.by_key("double/tripled"), key.book.by_key("double/tripled#2")
+    assert bug.when == "the input is taken three times"
+    assert (way.id, way.when) == ("tripled", "the input is taken four times")
+    assert way.hints == ("Count again.", "There are two too many.")
+    assert (bug.needs, way.needs) == ((), ("clone",))
+    assert bugs_from_json(json.loads(json.dumps(bugs_to_json(key.book)))) == key.book
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("There are two too many.", "return doubled", "FILE: tripled: a hint contains"),
+        ("[Count again., There are two too many.]", "[Count again.]", "FILE:9: [0].also[1]"),
+    ],
+    ids=["hint", "hints"],
+)
+def test_a_variants_words_are_checked_like_its_bugs(
+    small: CourseFolder, old: str, new: str, said: str
+) -> None:
+    path = small.solutions / "bugs" / "exercise1.yml"
+    path.write_text(path.read_text().replace("hints:", _ALSO, 1))
+    assert _wrong(small, old, new).startswith(said)
 
 
 def test_compose_refuses_overlapping_places(folder: CourseFolder) -> None:

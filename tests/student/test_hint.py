@@ -89,7 +89,8 @@ def test_there_are_hints_for_every_bug(shipped_engine: Engine, exercise_id: str)
     for check in list_checks(shipped_engine.folder.course, exercise, key):
         for bug in key.book.bugs if check.kind is Kind.SHAPE else ():
             failed = replace(check, status=Status.FAILED)
-            found = Diagnosis(check.target, (bug.id,), bug.step, bug.hints[0], bug.when)
+            said = (check.target, (bug.id,), bug.step, bug.hints[0], bug.when)
+            found = Diagnosis(*said, ways=(bug.key,))
             result = ExerciseResult(exercise.id, "", Status.FAILED, 0, 1, (failed,), (found,))
             advice = next_hint(exercise, key, result, [])
             assert advice is not None
@@ -99,13 +100,13 @@ def test_there_are_hints_for_every_bug(shipped_engine: Engine, exercise_id: str)
 def test_the_plainest_hint_claims_no_more_than_is_known(shipped_engine: Engine) -> None:
     exercise = shipped_engine.folder.course.exercise("exercise1")
     key, target = shipped_engine.keys.keys["exercise1"], "attention_weights"
-    alike = ("missing-scale", "scale-after-softmax")
-    found = Diagnosis(target, alike, "scores", "Look.", "It is one.", either=alike)
+    alike = (f"{target}/missing-scale", f"{target}/scale-after-softmax")
+    found = Diagnosis(target, alike, "scores", "Look.", "It is one.", ways=alike, either=alike)
     failed = CheckResult(CheckId("exercise1", target, Kind.NUMERIC), Status.FAILED, 0, 1)
     result = ExerciseResult("exercise1", "", Status.FAILED, 0, 1, (failed,), (found,))
     advice = next_hint(exercise, key, result, [])
     assert advice is not None
-    first, second = (key.book.named(name, target) for name in alike)
+    first, second = (key.book.by_key(name) for name in alike)
     assert advice.hints[:2] == first.hints[:2]
     assert [hint.split(":")[0] for hint in advice.hints[2:]] == [
         f"If {first.when}",

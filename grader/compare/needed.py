@@ -1,0 +1,54 @@
+"""Leaves out the known bugs that a submission's text cannot have: their words are not in it."""
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+
+from grader.compare.evidence import Evidence
+from grader.handin.syntax import parse
+from grader.records.key import KnownBug
+
+Names = tuple[str, ...]  # of bugs that act at once
+
+
+def left_by_text(evidence: Evidence, found: Collection[Names]) -> list[Names]:
+    """Return those of some explanations that the text allows, all where it allows none.
+
+    What is at hand explains the same answers; the text only chooses among it.
+    """
+    book = evidence.key.book
+    left = [names for names in found if all(_may_be(evidence, book.by_key(n)) for n in names)]
+    return left or list(found)
+
+
+def _may_be(evidence: Evidence, bug: KnownBug) -> bool:
+    if not bug.needs:
+        return True
+    own = (bug.target, evidence.target.name)
+    others = frozenset(t.name for t in evidence.exercise.targets if t.name not in own)
+    texts = [text for _, text in evidence.source.units]
+    return any(word in _words(text, others) for text in texts for word in bug.needs)
+
+
+@lru_cache(maxsize=32)  # each explanation asks
+def _words(text: str, others: frozenset[str]) -> frozenset[str]:
+    """The names and numbers of a text, and `name()` for each call that is a statement of its own.
+
+    What defines `others` is left out.
+    """
+    tree = parse(text)
+    parts: Sequence[ast.stmt] = tree.body if tree else ()
+    own = [part for part in parts if getattr(part, "name", None) not in others]
+    return frozenset(word for part in own for node in ast.walk(part) for word in _of(node))
+
+
+def _of(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+            yield name
+        case ast.keyword(arg=str(name)):
+            yield name
+        case ast.Constant(value=int() | float() as number):
+            yield str(number)
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            yield f"{name}()"
