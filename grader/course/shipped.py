@@ -22,7 +22,7 @@ from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
 from grader.errors import CourseError
 from grader.version import VERSION
 
-FORMAT_VERSION = 4  # of the bundle; a change that older or newer graders misread raises it
+FORMAT_VERSION = 5  # of the bundle; a change that older or newer graders misread raises it
 KEY_FOLDER = "key"
 MANIFEST = MANIFEST_FILE
 STANDINS = f"{KEY_FOLDER}/standins.json"
