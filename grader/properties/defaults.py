@@ -14,7 +14,7 @@ from grader.properties.base import Kind, answers_of
 from grader.properties.registered import counted
 from grader.records.ids import MAIN
 from grader.worker.names import Group
-from grader.worker.protocol import Action, TargetKind
+from grader.worker.protocol import Action
 
 _STEP = "compare the defaults in your signature, and what None stands for, with the stub's"
 
@@ -42,11 +42,13 @@ class Defaults(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        call = evidence.call_of(self.name)
+        call, first = evidence.call_of(self.name), evidence.first_call
         outcome = judge_call(evidence, call, Group.OUTPUT)
-        if outcome.passed and call.kind is TargetKind.MODULE:
-            came, due = answers_of(evidence, [call])[call.id], evidence.key.answers[call.id]
-            outcome = counted(came.info, due.info, evidence.words) or outcome
+        found = answers_of(evidence, [call, first])
+        # what is registered in any case is another property's business
+        if outcome.passed and found[call.id].info.registered != found[first.id].info.registered:
+            due = evidence.key.answers[call.id].info
+            outcome = counted(found[call.id].info, due, evidence.words) or outcome
         if outcome.passed:
             return outcome
         said = f"where nothing is given by name, {outcome.message}"
