@@ -77,11 +77,14 @@ class Targets:
         given = self._options(call)
         if call.kind is TargetKind.FUNCTION:
             return Ready(partial(self.namespace[call.target], **given))
-        if given != call.options:
-            # the code may mean something else by an argument: then its own default has to do
-            with contextlib.suppress(Exception):
-                return self._make(call, given)
-        return self._make(call, call.options)
+        try:
+            return self._make(call, given)
+        except Exception:
+            if given != call.options:
+                # the code may mean something else by an argument: then its own default has to do
+                with contextlib.suppress(Exception):
+                    return self._make(call, call.options)
+            raise
 
     def defaults(self, call: WorkerCall) -> list[DefaultClaim]:
         """Tell the defaults that the target has in place of those that are asked for."""
