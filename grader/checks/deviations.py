@@ -14,12 +14,14 @@ from grader.compare.arrays import exactly_equal
 from grader.compare.diagnosis import Aside
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call, lacks_bias, other_form
+from grader.course.expressions import literal
+from grader.course.models import Target
 from grader.properties.base import kinds_of
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
 from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import BIASES, CallId, CheckId
-from grader.records.key import ValueProof
+from grader.records.key import CheckProof, Proof, ValueProof
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code
 from grader.records.text import clean
@@ -27,6 +29,8 @@ from grader.worker.names import Group, compared, list_pattern
 from grader.worker.protocol import Action, Value
 
 _SHOWN = 3  # biases that are named
+_SIGNATURE = "compare the signature with the stub's"
+_NONE = "None"  # as code: what it stands for is not in the signature
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Deviation:
     shapes: frozenset[str] = frozenset()  # groups of cases whose type is wrong, and no more
     of_biases: bool = False  # what is registered, and which gradients there are, is due to it
     unheard: frozenset[str] = frozenset()  # options, arguments and inputs that make no difference
+    of_default: bool = False  # a known bug that its properties show is the same
 
     def explains(self, evidence: Evidence, check: CheckId) -> bool:
         """Whether a failed check says nothing but this."""
@@ -51,6 +56,8 @@ class Deviation:
             of_type = check.kind is Kind.SHAPE and check.name in self.shapes
             return of_type or check.name in self.groups
         bug = evidence.key.book.by_key(f"{check.target}/{check.name}")
+        if self.of_default and not self.properties.isdisjoint(map(_shown_by, bug.proofs)):
+            return True
         proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
         plan = evidence.key.plan
         calls = [plan.call(CallId.parse(proof.call)) for proof in proofs]
@@ -70,6 +77,11 @@ class Try:
 
     call: Call
     like: str  # the call that comes to the same where it is not
+
+
+def _shown_by(proof: Proof) -> str:
+    """The case or property that shows a bug."""
+    return proof.check.name if isinstance(proof, CheckProof) else CallId.parse(proof.call).what
 
 
 def find_deviations(
@@ -97,6 +109,7 @@ def find_deviations(
     found += [_no_argument(evidence, name) for name in unknown]
     biases = _about_biases(evidence, missing=BIASES in groups)
     found += [*_about_properties(evidence, results), *_about_types(evidence, results)]
+    found += _about_defaults(evidence, results)
     surplus = any(one.of_biases and not one.groups for one in biases)
     return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
 
@@ -221,8 +234,8 @@ def _unheard(
 
 def _no_argument(evidence: Evidence, option: str) -> Deviation:
     sentence = f"`{option}` is no argument of `{evidence.target.name}`"
-    step, groups = "compare the signature with the stub's", _giving(evidence, option)
-    return Deviation(sentence, step, groups, unheard=frozenset([option]))
+    groups = _giving(evidence, option)
+    return Deviation(sentence, _SIGNATURE, groups, unheard=frozenset([option]))
 
 
 def _refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
@@ -286,6 +299,48 @@ def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> lis
         for name, sentence in said.items()
         if sentence
     ]
+
+
+def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
+    """Other defaults than are asked for, where properties whose calls do not give them fail.
+
+    Beside wrong values they are no more than skipped. What None stands for is known to be wrong
+    where a property fails for which nothing else is to blame.
+    """
+    own = {d.name: d.own for d in evidence.answers[evidence.first_call.id].info.defaults}
+    apart = [r for r in results if r.kind is Kind.PROPERTY and r.status is not Status.PASSED]
+    alone = len(own) == 1 and any(r.failed for r in apart)
+    found = []
+    for name in evidence.target.defaults:
+        ungiven = frozenset(r.id.name for r in apart if _is_without(evidence, r.id.name, name))
+        if ungiven and name in own and (alone or own[name] != _NONE):
+            said = _of_default(evidence, name, clean(own[name], 60))
+            found.append(Deviation(said, _SIGNATURE, properties=ungiven, of_default=True))
+    return found
+
+
+def _is_without(evidence: Evidence, prop: str, argument: str) -> bool:
+    """Whether the calls of a property leave an argument to its default."""
+    calls = [call for call in evidence.calls_of(prop) if not call.refused]
+    return any(argument not in {**call.defaults, **call.options} for call in calls)
+
+
+def _of_default(evidence: Evidence, name: str, own: str) -> str:
+    asked = _asked(evidence.target, name)
+    if not own:
+        return f"`{name}` has no default; {asked} is asked for"
+    if own == _NONE:
+        return f"`{name}` is not {asked} where it is not given"
+    return f"`{name}` is {own} where it is not given; {asked} is asked for"
+
+
+def _asked(target: Target, name: str) -> str:
+    """A default as course.yml declares it, with the constructor's names for sizes."""
+    spec = literal(target.defaults[name])
+    if not spec.names():
+        return repr(spec.value({}))
+    named = {str(size): argument for argument, size in target.constructor.items()}
+    return f"`{re.sub('[A-Za-z_]+', lambda found: named.get(found[0], found[0]), spec.text)}`"
 
 
 def _about_types(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:

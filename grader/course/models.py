@@ -18,6 +18,7 @@ from grader.course.expressions import (
     Range,
     Size,
     TensorSpec,
+    literal,
     parse_argument,
     parse_dim,
     parse_output,
@@ -46,8 +47,7 @@ class Property(Record):
     trains: ClassVar[bool] = False  # takes long, and is run only where it is asked for
 
     id: str = Field(
-        default="",
-        description="its name in the ids of checks, where the kind is not enough",
+        default="", description="its name in the ids of checks, where the kind is not enough"
     )
     kind: str = Field(description="which property it is")
 
@@ -105,6 +105,9 @@ class Target(Record):
     options: dict[str, Literal_] = Field(
         default={}, description="arguments given by keyword in every case that does not say else"
     )
+    defaults: dict[str, Literal_] = Field(
+        default={}, description="of arguments: given by keyword where a submission has another one"
+    )
     outputs: dict[str, Output] = Field(
         min_length=1,
         description="what comes back, tensors or numbers, in order, by names for reports",
@@ -119,13 +122,10 @@ class Target(Record):
         default=[], description="named steps in order; those side by side in a list of their own"
     )
     uses: list[str] = Field(default=[], description="targets of this file that this one calls")
-    as_dict: bool = Field(
-        default=False, description="the outputs come back in a dict, by their names"
-    )
+    as_dict: bool = Field(default=False, description="the outputs come in a dict, by their names")
     earlier: Earlier = Field(
         default=Earlier.STANDINS,
-        description="what imports of earlier exercises find: correct stand-ins, or the "
-        "submission's own files",
+        description="what imports of earlier exercises find: stand-ins, or the submission's own",
     )
     aliases: dict[str, list[str]] = Field(
         default={}, description="other names that learners give a parameter's layer"
@@ -166,8 +166,8 @@ class Target(Record):
 
     @model_validator(mode="after")
     def _dims_are_known(self) -> "Target":
-        made_with = {name: parse_argument(str(v)) for name, v in self.constructor.items()}
-        places = [("constructor", n, spec) for n, spec in made_with.items()]
+        places = [("constructor", n, parse_argument(str(v))) for n, v in self.constructor.items()]
+        places += [("defaults", name, literal(v)) for name, v in self.defaults.items()]
         places += [("inputs", n, spec) for n, spec in self.input_specs.items()]
         places += [("outputs", n, spec) for n, spec in self.output_specs.items()]
         for where, name, spec in places:

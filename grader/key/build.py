@@ -7,6 +7,7 @@ the grader that reads the key needs neither.
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -16,7 +17,12 @@ from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
 from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
 from grader.key.builders import KeyOrder, tell_step
-from grader.key.declared import refuse_unexpected, refuse_unknown_names, refuse_unknown_rules
+from grader.key.declared import (
+    refuse_other_defaults,
+    refuse_unexpected,
+    refuse_unknown_names,
+    refuse_unknown_rules,
+)
 from grader.key.drawing import chances_of, load_rules
 from grader.key.reference import (
     Reference,
@@ -86,6 +92,7 @@ def _build(folder: CourseFolder, exercise: Exercise, split: str, secret: bytes) 
         plan = build_plan(folder.course, exercise, split, secret, reference.describe, rules)
         runner = reference.runner(plan.tensors)
         runner.announce(plan.calls, exercise.forbidden_for(*exercise.targets))
+        refuse_other_defaults(folder, exercise, plan, partial(make_answer, runner))
         answers = {}
         begun = set()
         for call in plan.calls:

@@ -22,7 +22,7 @@ from grader.key.builders import tell_step
 from grader.key.reference import AnswersOnDemand, Reference, arrays_of, make_answer, recorded_steps
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
-from grader.records.ids import BIASES
+from grader.records.ids import BIASES, CallId
 from grader.records.key import (
     AnswerKey,
     BugBook,
@@ -403,9 +403,12 @@ def _rank(plan: Plan, call: Call) -> int:
     """How little else makes a call fail that shows a bug.
 
     With an option it fails for an option that is not heard, and with biases of its own for one
-    that is missing: that shows no bug of an option, and an option no bug of biases.
+    that is missing: that shows no bug of an option, and an option no bug of biases. What gives
+    less than others by name fails for another default.
     """
     case = plan.case(call.target, call.case)
+    if len(call.defaults) < len(plan.call(CallId.first(call.target)).defaults):
+        return 1
     if case.group == PLAIN and case.numeric:
         return 4
     if case.group == BIASES:

@@ -1,8 +1,10 @@
 """Holds what course.yml declares to torch and to the reference, where a model alone cannot."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from grader.compare.retry import same_outputs
 from grader.course.cases import Case
 from grader.course.expressions import NUMBER, RULES, TensorSpec
 from grader.course.load import COURSE_FILE, CourseFolder
@@ -86,6 +88,23 @@ def refuse_unexpected(
         declared = case.output_specs(target.output_specs)
         for name, came in of_group(answer.tensors, Group.OUTPUT).items():
             _refuse_other_form(f"{where}'s `{name}`", declared[name], drawn.dims, came)
+
+
+def refuse_other_defaults(
+    folder: CourseFolder, exercise: Exercise, plan: Plan, answer: Callable[[Call], Answer]
+) -> None:
+    """Raise CourseError where the reference has other defaults than course.yml declares."""
+    for target in exercise.targets:
+        first = plan.call(CallId.first(target.name))
+        if first.defaults:
+            given = {**first.defaults, **first.options}
+            left, named = (
+                answer(replace(first, defaults={}, options=options))
+                for options in (first.options, given)
+            )
+            if not same_outputs(left, named) or left.info.registered != named.info.registered:
+                where = f"{folder.solutions / exercise.file}: {target.name}"
+                raise CourseError(f"{where} has other defaults than course.yml declares")
 
 
 def _refuse_other_form(

@@ -200,9 +200,17 @@ class TargetPlanner:
                 r.name: self.tensor(drawn, r.name, self._parameter(drawn, r), case) for r in roles
             },
             earlier=earlier or self.target.earlier,
-            **more,
+            **{"defaults": self._defaults(drawn, case), **more},
         )
         return self._returning(call)
+
+    def _defaults(self, drawn: DrawnCase, case: Case) -> dict[str, Scalar]:
+        """Return the target's defaults, but for what a case says it does not give."""
+        return {
+            name: literal(value).value(drawn.dims)
+            for name, value in self.target.defaults.items()
+            if case.options.get(name, value) is not None
+        }
 
     def _returning(self, call: Call) -> Call:
         """Return a call that tells in which form its outputs come back."""

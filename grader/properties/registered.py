@@ -38,7 +38,7 @@ class Registered(Kind):
             found = (
                 _loose(answer.info, words)
                 or _sublayers(answer.info, expected.info, words)
-                or _counted(answer.info, expected.info, words)
+                or counted(answer.info, expected.info, words)
             )
             if found is not None:
                 return replace(found, case=evidence.case(call))
@@ -80,8 +80,8 @@ def _sublayers(info: Info, expected: Info, words: Vocabulary) -> Judgement | Non
     )
 
 
-def _counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
-    """Judge how many numbers are trained."""
+def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
+    """Judge how many numbers are trained; None where they are as many as are due."""
     count, due = info.registered, expected.registered
     if count == due:
         return None

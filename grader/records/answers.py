@@ -69,6 +69,13 @@ class ReturnedValue(_Claim):
     dtype: Short | None = None
 
 
+class OwnDefault(_Claim):
+    """An argument that has another default than is asked for."""
+
+    name: Short
+    own: Short  # as code, "" where it has none
+
+
 class ParameterShape(_Claim):
     """A parameter and its shape."""
 
@@ -111,6 +118,7 @@ class Info(_Claim):
     loose: list[LooseThing] = Field(default_factory=list, max_length=64)
     given: int = Field(default=0, ge=0, le=1 << 30)
     bound: list[Bound] = Field(default_factory=list, max_length=64)
+    defaults: list[OwnDefault] = Field(default_factory=list, max_length=64)
     forbidden: list[Short] = Field(default_factory=list, max_length=64)
     modules: list[Short] = Field(default_factory=list, max_length=64)
     untrained: list[Untrained] = Field(default_factory=list, max_length=64)

@@ -138,7 +138,7 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
 
 def _built_from(call: WorkerCall) -> tuple[object, ...]:
     """What tells that two calls have the same module."""
-    made = (call.target, call.kind, call.construct, call.options)
+    made = (call.target, call.kind, call.construct, call.options, call.defaults)
     return (*made, call.roles, call.parameters)
 
 

@@ -194,6 +194,7 @@ class WorkerCall:
     pieces: Pieces | None = None
     generator: str = ""  # the argument by which a source of random numbers is given
     device: str = ""  # the argument by which a device is given, of a call on a pretended one
+    defaults: Mapping[str, Scalar] = field(default_factory=dict)  # given where the code has others
 
     @property
     def sent(self) -> dict[str, object]:
@@ -291,6 +292,14 @@ class ValueClaim:
 
 
 @dataclass(frozen=True)
+class DefaultClaim:
+    """An argument that has another default than is asked for."""
+
+    name: str
+    own: str  # as code, "" where it has none
+
+
+@dataclass(frozen=True)
 class ShapeClaim:
     """A parameter and its shape."""
 
@@ -355,6 +364,7 @@ class InfoClaim:
     loose: list[LooseClaim] = field(default_factory=list)
     given: int = 0  # given sublayers that it registers
     bound: list[BoundClaim] = field(default_factory=list)  # which parameters play which roles
+    defaults: list[DefaultClaim] = field(default_factory=list)  # that are others than asked for
     forbidden: list[str] = field(default_factory=list)  # names that were called
     modules: list[str] = field(default_factory=list)  # and those of classes that it is made of
     untrained: list[UntrainedClaim] = field(default_factory=list)

@@ -11,11 +11,13 @@ from torch import Tensor, nn
 
 from grader.worker.attached import named
 from grader.worker.binding import Bond, Memory, Unbound, bind
+from grader.worker.defaults import claim_defaults, other_defaults, own_defaults
 from grader.worker.layouts import Item
 from grader.worker.parts import Uses
 from grader.worker.probes import build_probe
 from grader.worker.protocol import (
     Argument,
+    DefaultClaim,
     Probe,
     Role,
     Scalar,
@@ -68,13 +70,38 @@ class Targets:
         self._shared = {} if shared is None else shared
         self._recipes: Recipes = {}
         self._memories: dict[str, Memory] = {}
+        self._own_defaults: dict[str, dict[str, Any]] = {}
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
-        target = self.namespace[call.target]
+        given = self._options(call)
         if call.kind is TargetKind.FUNCTION:
-            return Ready(partial(target, **call.options))
-        made = self.construct(call.target, call.construct, call.options)
+            return Ready(partial(self.namespace[call.target], **given))
+        try:
+            return self._make(call, given)
+        except Exception:
+            if given != call.options:
+                # the code may mean something else by an argument: then its own default has to do
+                with contextlib.suppress(Exception):
+                    return self._make(call, call.options)
+            raise
+
+    def defaults(self, call: WorkerCall) -> list[DefaultClaim]:
+        """Tell the defaults that the target has in place of those that are asked for."""
+        return claim_defaults(self._own(call.target), call.defaults)
+
+    def _own(self, target: str) -> dict[str, Any]:
+        if target not in self._own_defaults:
+            self._own_defaults[target] = own_defaults(self.namespace[target])
+        return self._own_defaults[target]
+
+    def _options(self, call: WorkerCall) -> dict[str, Scalar]:
+        """Return what a call gives by name: its options, and defaults that the code has not."""
+        others = other_defaults(self._own(call.target), call.defaults) if call.defaults else {}
+        return {**others, **call.options}
+
+    def _make(self, call: WorkerCall, options: Mapping[str, Scalar]) -> Ready:
+        made = self.construct(call.target, call.construct, options)
         self.framework.build(made.module, partial(self.inputs, call.inputs))
         bonds = self._load_parameters(call, made) if call.roles else []
         return Ready(self.framework.evaluating(made.module), made.module, bonds)
@@ -172,7 +199,7 @@ class Targets:
             if any(item.raw and item.parameters[0].dim() > 1 for item in items):
                 for call in self.announced.get(target, []):
                     try:
-                        other = self.construct(target, call.construct, call.options)
+                        other = self.construct(target, call.construct, self._options(call))
                         self.framework.build(other.module, partial(self.inputs, call.inputs))
                         items = self.framework.items(other.module, other.given)
                         bind(items, _outside(call.roles), memory)

@@ -164,3 +164,51 @@ def test_an_alternative_that_changes_the_input_is_none(grade_text: GradeText) ->
     (found,) = grade_text({"exercise4": text}).diagnoses
     assert "activation-first" in found.bugs
     assert "inplace-activation" not in found.bugs
+
+
+ENCODER = solution("exercise5_encoder_layer.py")
+BY_DEFAULT = ("norm_first: bool = False", "norm_first: bool = True")
+TOLD = "`norm_first` is True where it is not given; False is asked for"
+
+
+def test_another_default_costs_its_check_and_no_arrangement(grade_text: GradeText) -> None:
+    result = grade_text({"exercise5": edited(ENCODER, BY_DEFAULT)})
+    (found,) = result.diagnoses
+    assert found.sentence.startswith(f"Right values. One deviation: {TOLD}.")
+    lost = [c.id.in_target for c in result.checks if c.score < c.max_score]
+    assert lost == ["property/defaults", "bug/pre-norm-by-default"]
+    assert result.score >= 0.9 * result.max_score
+
+
+def test_another_default_hides_no_mistake(grade_text: GradeText) -> None:
+    wrong = ("feed_forward_sum = attention_output + ", "feed_forward_sum = x + ")
+    (found,) = grade_text({"exercise5": edited(ENCODER, BY_DEFAULT, wrong)}).diagnoses
+    (alone,) = grade_text({"exercise5": edited(ENCODER, wrong)}).diagnoses
+    assert found.bugs == alone.bugs
+    assert found.deviations == (TOLD,)
+
+
+def test_what_none_stands_for_is_told(grade_text: GradeText) -> None:
+    size = "size = 4 * embed_dim if hidden_dim is None"
+    text = edited(solution("exercise4_feed_forward.py"), (size, size.replace("4", "3")))
+    result = grade_text({"exercise4": text})
+    (found,) = result.diagnoses
+    assert found.deviations == ("`hidden_dim` is not `4*embed_dim` where it is not given",)
+    lost = [c.id.in_target for c in result.checks if c.score < c.max_score and c.kind != "bug"]
+    assert lost == ["property/defaults"]
+
+
+def test_an_argument_that_has_to_be_given_is_told(grade_text: GradeText) -> None:
+    edits = [("hidden_dim: int | None = None", "hidden_dim: int")]
+    result = grade_text({"exercise4": edited(solution("exercise4_feed_forward.py"), *edits)})
+    (found,) = result.diagnoses
+    assert found.deviations == ("`hidden_dim` has no default; `4*embed_dim` is asked for",)
+    assert result.score >= 0.9 * result.max_score
+
+
+def test_an_option_that_is_not_used_is_no_default(grade_text: GradeText) -> None:
+    """GELU whatever is asked fails where ReLU is asked for by name."""
+    edits = [('nn.ReLU() if activation == "relu" else nn.GELU()', "nn.GELU()")]
+    result = grade_text({"exercise4": edited(solution("exercise4_feed_forward.py"), *edits)})
+    assert find_check(result, "FeedForward/numeric").status is Status.FAILED
+    assert not result.diagnoses[0].deviations

@@ -1,0 +1,45 @@
+"""The defaults of a submission's own signature, beside those that are asked for."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from grader.worker.protocol import DefaultClaim, Scalar
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_NONE = inspect.Parameter.empty
+_NUMBERS = (bool, int, float)
+_SHOWN = 60  # characters of a default that are told
+
+
+def own_defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the default of each argument that can be given by name."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of what Python cannot look into
+        return {}
+    return {one.name: one.default for one in parameters if one.kind in _NAMED}
+
+
+def other_defaults(own: Mapping[str, Any], asked: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return what is asked for of the arguments whose own default is another, or is not there.
+
+    What None stands for only the code knows. An object, as a function in place of its name, says
+    that the argument means something else: it is left alone.
+    """
+    return {
+        name: value for name, value in asked.items() if name in own and _differs(own[name], value)
+    }
+
+
+def claim_defaults(own: Mapping[str, Any], asked: Mapping[str, Scalar]) -> list[DefaultClaim]:
+    """Return what is told of them."""
+    return [
+        DefaultClaim(name, "" if own[name] is _NONE else repr(own[name])[:_SHOWN])
+        for name in other_defaults(own, asked)
+    ]
+
+
+def _differs(own: object, asked: Scalar) -> bool:
+    alike = (str,) if type(asked) is str else _NUMBERS
+    return own is None or own is _NONE or (type(own) in alike and own != asked)
