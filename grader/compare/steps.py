@@ -242,9 +242,12 @@ class _Run:
         """Where the first of a step's slices comes, where it is made slice by slice."""
         for axis in range(wanted.ndim - 1 if wanted.size <= _LARGEST else 0):
             slices = np.moveaxis(wanted, axis, 0)
-            places = [self._place_of_slice(one, start) for one in slices]
-            found = [place for place in places if place is not None]
-            if 1 < len(places) == len(found):
+            found: list[int] = []
+            for one in slices:
+                if (place := self._place_of_slice(one, start)) is None:
+                    break
+                found.append(place)
+            if 1 < len(slices) == len(found):
                 return min(found)
         return None
 

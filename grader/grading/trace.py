@@ -171,7 +171,8 @@ def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
         operation = operation_of(name)
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
-        if operation == "t" or any(np.array_equal(values, before.values) for before in last):
+        alike = [before.values for before in last if before.values.shape == values.shape]
+        if operation == "t" or any(np.array_equal(values, before) for before in alike):
             continue
         held = tuple(step.name for step in right if same_values(step.values, values))
         known, place = names.get(operation, operation), place_of(name)
