@@ -154,25 +154,28 @@ class SharedChild:
 
 
 class Shared:
-    """What the exercises of one submission share: its time, and a child for each split.
+    """What the exercises of one submission share: its time, and a child at a time.
 
-    No child is given cases of both: what it saw of hidden ones could come out on public ones.
+    No child is given cases of both splits, and none that saw hidden ones is there while public ones
+    run: what it saw could come out in words.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self._children: dict[str, SharedChild] = {}
+        self._split, self._child = "", SharedChild()
 
     def __enter__(self) -> "Shared":
         return self
 
     def __exit__(self, *error: object) -> None:
-        for child in self._children.values():
-            child.close()
+        self._child.close()
 
     def child(self, split: str) -> SharedChild:
-        """Return the child that sees a split's cases."""
-        return self._children.setdefault(split, SharedChild())
+        """Return the child that sees a split's cases; one that saw others is ended first."""
+        if split != self._split:
+            self._child.close()
+            self._split, self._child = split, SharedChild()
+        return self._child
 
 
 def collect(
