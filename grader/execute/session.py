@@ -9,12 +9,13 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from grader.course.limits import Limits
 from grader.execute.channel import Channel, Closed, Flood, Late
 from grader.execute.child import limits_of
+from grader.execute.claims import heard
 from grader.execute.clock import Clock, End, shown_seconds
 from grader.execute.launch import WarmProcess
 from grader.handin.plain import is_plain
@@ -30,7 +31,6 @@ from grader.records.calls import Call
 from grader.worker import protocol
 from grader.worker.control import Death
 from grader.worker.data import DataFiles
-from grader.worker.names import Group, tensor_name
 from grader.worker.wire import Frame, Violation, pack
 
 _TOGETHER = 8  # times what one answer may take, all answers of a child may
@@ -154,25 +154,28 @@ class SharedChild:
 
 
 class Shared:
-    """What the exercises of one submission share: its time, and a child for each split.
+    """What the exercises of one submission share: its time, and a child at a time.
 
-    No child is given cases of both: what it saw of hidden ones could come out on public ones.
+    No child is given cases of both splits, and none that saw hidden ones is there while public ones
+    run: what it saw could come out in words.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self._children: dict[str, SharedChild] = {}
+        self._split, self._child = "", SharedChild()
 
     def __enter__(self) -> "Shared":
         return self
 
     def __exit__(self, *error: object) -> None:
-        for child in self._children.values():
-            child.close()
+        self._child.close()
 
     def child(self, split: str) -> SharedChild:
-        """Return the child that sees a split's cases."""
-        return self._children.setdefault(split, SharedChild())
+        """Return the child that sees a split's cases; one that saw others is ended first."""
+        if split != self._split:
+            self._child.close()
+            self._split, self._child = split, SharedChild()
+        return self._child
 
 
 def collect(
@@ -235,7 +238,7 @@ class Interview:
         """Make one call with its tensors; raises Late, Closed or Violation."""
         self._line.channel.send(pack(f'{{"calls":[{call.sent_text}]}}', payload))
         frame = self._line.channel.receive(self._deadline())
-        return _heard(parse_answer(frame.header, frame.payload, call.id), call, self._job)
+        return heard(parse_answer(frame.header, frame.payload, call.id), call, self._job.lines)
 
     def close(self) -> None:
         """End the child."""
@@ -276,30 +279,6 @@ def _is_for_memory(error: StudentError | None) -> bool:
 def _signal_name(number: int) -> str:
     named = {one.value: one.name for one in signal.Signals}
     return named.get(number, f"signal {number}")  # those for real time have no names
-
-
-def _heard(answer: Answer, call: Call, job: Job) -> Answer:
-    """Check an answer's words against what the parent knows; raises Violation.
-
-    A child has inputs, and whatever it says freely could carry them.
-    """
-    if answer.info.sought:
-        roles = {(role.name, role.shape) for role in call.roles}
-        if not {(one.name, tuple(one.shape)) for one in answer.info.sought} <= roles:
-            raise Violation("parameters sought that nobody asked for")
-    if not {name.partition("/")[0] for name in answer.tensors} <= set(Group):
-        raise Violation("tensors that nobody asked for")
-    asked = {tensor_name(Group.OUTPUT, name) for name in call.outputs}
-    outputs = {n for n in answer.tensors if n.startswith(tensor_name(Group.OUTPUT, ""))}
-    if not outputs <= asked:
-        raise Violation("outputs that nobody asked for")
-    played = [role for one in answer.info.bound for role in one.roles]
-    if len(set(played)) < len(played) or not set(played) <= {role.name for role in call.roles}:
-        raise Violation("roles that nobody asked for")
-    if answer.error is None:
-        return answer
-    frames = [f for f in answer.error.frames if 0 < f.line <= job.lines.get(f.label, 0)]
-    return replace(answer, error=answer.error.model_copy(update={"frames": frames}))
 
 
 @dataclass
@@ -351,7 +330,7 @@ class _Run:
             if room < 0:
                 raise Violation("answers larger than asked for")
             answer = parse_answer(frame.header, frame.payload, call.id)
-            yield _heard(answer, call, self.job)
+            yield heard(answer, call, self.job.lines)
 
     def _receive(self, target: str = "") -> Frame:
         """Return the next frame: the greeting, or an answer of `target`'s."""

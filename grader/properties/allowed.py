@@ -30,7 +30,7 @@ class Allowed(Kind):
         if own:
             where, name = f"{own[0].label}, line {own[0].line}", own[0].name
         elif named := [name for name in seen if name in forbidden]:
-            where, name = "it is called when the code runs", named[0]
+            where, name = "it, or what stands behind it, is called when the code runs", named[0]
         elif THREAD in seen:
             return Judgement(
                 Status.FAILED,

@@ -14,8 +14,8 @@ from grader.worker.protocol import SAMPLE_FEW, SAMPLE_MANY
 class Seeded(Draws):
     """What is drawn comes of the generator that is given, or of torch's own where none is.
 
-    Runs with the same and with other seeds are compared. It is passed where they could be the
-    same by chance.
+    Runs with the same and with other sources are compared, one of them with the same seed in
+    another state. It is passed where they could be the same by chance.
     """
 
     kind: Literal["seeded"]

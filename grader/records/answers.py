@@ -101,7 +101,7 @@ class Bound(_Claim):
     """A parameter and the roles that it plays."""
 
     name: Short
-    roles: list[Short] = Field(max_length=64)
+    roles: list[Short] = Field(min_length=1, max_length=64)
     told: Told = Field(strict=False)
     turnable: bool = False
 

@@ -19,7 +19,8 @@ from grader.worker.names import Group, held_name, seen_name, tensor_name
 from grader.worker.protocol import (
     SAMPLE_FEW,
     SAMPLE_MANY,
-    SAMPLE_SEEDS,
+    SAMPLE_SEED,
+    SAMPLE_SOURCES,
     Action,
     Cause,
     LooseClaim,
@@ -348,10 +349,11 @@ def _cut(inputs: Sequence[Any], pieces: Pieces) -> list[list[Any]]:
 
 
 def _sample(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
-    """Draw for many copies of the inputs, and for fewer ones with other seeds."""
-    for run, (given, own) in SAMPLE_SEEDS.items():
+    """Draw for many copies of the inputs, and for fewer ones with other sources."""
+    for run, (before, own) in SAMPLE_SOURCES.items():
         torch.default_generator.manual_seed(own)
-        source = torch.Generator().manual_seed(given)
+        source = torch.Generator().manual_seed(SAMPLE_SEED)
+        torch.rand(before, generator=source)
         more = {call.generator: source} if call.generator else {}
         ready = bench.targets.get_ready(call)
         copies = call.repeats if run == SAMPLE_MANY else SAMPLE_FEW

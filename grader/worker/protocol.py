@@ -241,13 +241,15 @@ class Job(Texts):
 
 SAMPLE_MANY = "many"  # the run of all copies
 SAMPLE_FEW = 64  # copies in the other runs, which are compared with each other
-# by run the seeds of the generator that is given, and of torch's own
-SAMPLE_SEEDS: Mapping[str, tuple[int, int]] = {
-    SAMPLE_MANY: (17, 17),
-    "few": (17, 17),
-    "own-moved": (17, 23),
-    "given-moved": (23, 17),
+# by run how many numbers the given generator has drawn before, and the seed of torch's own; a state
+# is more than its seed, from which code could begin again
+SAMPLE_SOURCES: Mapping[str, tuple[int, int]] = {
+    SAMPLE_MANY: (0, 17),
+    "few": (0, 17),
+    "own-moved": (0, 23),
+    "given-moved": (1000, 17),
 }
+SAMPLE_SEED = 17  # of every given generator
 
 
 # ---- claims -------------------------------------------------------------------------------------

@@ -233,7 +233,7 @@ WRONG = {
         1,
         ((_MIX, "    hidden = getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')\n"
                 "    output = hidden(query, key, value, scale=scale)\n"),),
-        {"scaled_dot_product_attention/property/allowed": "it is called when the code runs"},
+        {"scaled_dot_product_attention/property/allowed": "is called when the code runs"},
     ),
     "scale ignored": Wrong(
         1,

@@ -13,13 +13,15 @@ from grader.course.limits import OwnLimits
 from grader.course.load import CourseFolder
 from grader.execute.channel import Channel, Closed
 from grader.execute.child import Child
+from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
-from grader.execute.session import Interview, Job, SharedChild, collect
+from grader.execute.session import Interview, Job, Shared, SharedChild, collect
 from grader.grading.engine import Engine
 from grader.grading.jobs import Standins
 from grader.grading.trace import traces_of
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
+from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.results import ExerciseResult
 from grader.worker.control import Limits
 from grader.worker.data import DataFiles
@@ -270,6 +272,19 @@ def test_a_job_meets_no_standin_that_it_would_not_have(
     kept.close()
     assert (found is not None) == may
     assert len(started) == 1
+
+
+def test_a_child_of_one_split_is_gone_before_another_splits_cases_run(
+    warm: WarmProcess, folder: CourseFolder, started: list[Child]
+) -> None:
+    job, limits = _job("exercise1", _FOUND, {}), folder.course.limits
+    with Shared(Clock(limits, 1)) as shared:
+        saw_hidden = shared.child(HIDDEN)
+        collect(warm, job, [_CALL], b"", limits, kept=saw_hidden)
+        collect(warm, job, [_CALL], b"", limits, kept=shared.child(PUBLIC))
+        assert saw_hidden.collect(job, [_CALL], b"", limits) is None
+        assert shared.child(PUBLIC).collect(job, [_CALL], b"", limits) is not None
+    assert len(started) == 2
 
 
 @pytest.mark.parametrize("sent", [("answers", b"x"), ("output", b"x"), ("answers", b"")])

@@ -201,11 +201,14 @@ def test_draws_that_are_wrong_are_told(tmp_path: Path, body: str, said: str) -> 
          "seeded-by-source", "`source` is not what draws"),
         ("source and source.manual_seed(3); " + RIGHT_DRAW, "seeded-by-source",
          "two different generators"),
+        ("source and torch.manual_seed(source.initial_seed()); return "
+         + ONE.format("weights.softmax(-1)").replace("=source", "=None"),
+         "seeded-by-source", "two different generators"),
         ("torch.manual_seed(0); " + RIGHT_DRAW, "seeded", "the draws are always the same"),
         ("source = source or torch.Generator(); " + RIGHT_DRAW, "seeded",
          "the draws are always the same"),
     ],
-    ids=["no source", "seeded source", "seeded", "same source"],
+    ids=["no source", "seeded source", "begun again", "seeded", "same source"],
 )  # fmt: skip
 def test_draws_of_another_source_are_told(tmp_path: Path, body: str, check: str, said: str) -> None:
     found = draws(tmp_path, body, check)
