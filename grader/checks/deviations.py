@@ -17,6 +17,7 @@ from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.course.expressions import literal
 from grader.course.models import Target
 from grader.properties.base import kinds_of
+from grader.properties.raises import Raises
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
 from grader.records.calls import PLAIN, Call, DrawnCase
@@ -31,6 +32,7 @@ from grader.worker.protocol import Action, Value
 _SHOWN = 3  # biases that are named
 _SIGNATURE = "compare the signature with the stub's"
 _NONE = "None"  # as code: what it stands for is not in the signature
+_CASES = (Kind.SHAPE, Kind.NUMERIC)  # checks of groups of cases
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def find_deviations(
     `tried` has what the calls of `tries` came to, by their ids.
     """
     failed = {r.id for r in results if r.failed}
-    groups = dict.fromkeys(c.name for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC))
+    groups = dict.fromkeys(c.name for c in failed if c.kind in _CASES)
     unknown = evidence.unknown_options
     found: list[Deviation] = []
     for group in evidence.key.plan.groups(evidence.target.name):
@@ -112,6 +114,18 @@ def find_deviations(
     found += _about_defaults(evidence, results)
     surplus = any(one.of_biases and not one.groups for one in biases)
     return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
+
+
+def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
+    """Return those deviations that are so whatever the values are: biases, and what is refused."""
+    missing = any(r.failed and r.id.name == BIASES and r.kind in _CASES for r in results)
+    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    refusals = frozenset(p.name for p in properties if isinstance(p, Raises))
+    about = _about_properties(evidence, results)
+    return [
+        *_about_biases(evidence, missing=missing),
+        *(one for one in about if one.properties <= refusals),
+    ]
 
 
 def tell(
@@ -159,11 +173,7 @@ def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str
 
     None is for an edge, which says nothing of other values.
     """
-    failed = {
-        r.id.name
-        for r in results
-        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.status is Status.FAILED
-    }
+    failed = {r.id.name for r in results if r.kind in _CASES and r.status is Status.FAILED}
     groups = [g for g in evidence.key.plan.groups(evidence.target.name) if g in failed]
     cases = [_first_of(evidence, group) for group in groups if group not in (PLAIN, BIASES)]
     return {
@@ -373,10 +383,10 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     registered = _audits(evidence) if count == explained else frozenset()
     found = []
     if absent:
-        layers, own = (
-            " and ".join(name(info, role.name) for role in absent) for name in (_layer, _own_layer)
-        )
-        said = f"{layers} {'has' if len(absent) == 1 else 'have'} no bias"
+        own = " and ".join(_own_layer(info, role.name) for role in absent)
+        layers = " and ".join(_layer(info, role.name) for role in absent)
+        named = own if evidence.target.free_names else layers
+        said = f"{named} {'has' if len(absent) == 1 else 'have'} no bias"
         step = evidence.words.biased.format(own)
         found.append(Deviation(said, step, frozenset([BIASES]), registered, of_biases=True))
     if surplus and registered:
@@ -422,4 +432,5 @@ def _own_layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it."""
     stem = role.removesuffix(".bias")
     own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
-    return f"`{clean(own[0].rpartition('.')[0], 60) if own else stem}`"
+    name = own[0].rpartition(".")[0] or own[0] if own else stem  # a parameter may stand by itself
+    return f"`{clean(name, 60)}`"

@@ -9,12 +9,16 @@ from dataclasses import replace
 
 from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
+from grader.compare.covered import checks_failed_by
 from grader.compare.evidence import (
     BY_HAND,
+    COMPARE_SHAPES,
     FOLLOW_HINT,
     NO_IDEA,
     OVERFLOW,
     PASSED,
+    RESIZE,
+    SEEK_LAYER,
     Evidence,
     Fault,
     Judgement,
@@ -26,10 +30,11 @@ from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.key import AnswerKey
-from grader.records.results import CheckResult, Kind, Place, ShownCase, Status
+from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
+_OF_FORM = (COMPARE_SHAPES, SEEK_LAYER, RESIZE)  # steps where a form is wrong
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
 OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
@@ -86,10 +91,9 @@ class _Judge:
     def _shape(self, group: str) -> Judgement:
         """Types and shapes on every numeric case of a group, whatever the values."""
         calls = _calls(self._evidence, Action.FORWARD, group)
-        for call in calls:
-            outcome = judge_call(self._evidence, call, Group.OUTPUT)
-            if not outcome.passed and outcome.fault not in OF_VALUES:
-                return outcome
+        judged = [judge_call(self._evidence, call, Group.OUTPUT) for call in calls]
+        if failed := [one for one in judged if not one.passed and one.fault not in OF_VALUES]:
+            return _first(failed)
         return next(filter(None, (other_form(self._evidence, call) for call in calls)), PASSED)
 
     def _numeric(self, group: str) -> Judgement:
@@ -119,11 +123,14 @@ def _calls(evidence: Evidence, action: Action, group: str) -> list[Call]:
 
 def _judge_all(evidence: Evidence, action: Action, tensors: Group, group: str) -> Judgement:
     """Return the first failed outcome of a group of cases, smallest case first."""
-    for call in _calls(evidence, action, group):
-        outcome = judge_call(evidence, call, tensors)
-        if not outcome.passed:
-            return outcome
-    return PASSED
+    judged = [judge_call(evidence, call, tensors) for call in _calls(evidence, action, group)]
+    return _first([one for one in judged if not one.passed])
+
+
+def _first(failed: Sequence[Judgement]) -> Judgement:
+    """The first of some failures, or the first exception where most of them are exceptions."""
+    raised = [one for one in failed if one.fault is Fault.RAISED]
+    return raised[0] if 2 * len(raised) > len(failed) else next(iter(failed), PASSED)
 
 
 def _judge_assembly(evidence: Evidence) -> Judgement:
@@ -174,18 +181,36 @@ def _shown(target: Target, case: DrawnCase) -> ShownCase:
     return ShownCase(case.name, case.dims, case.construct, case.options, given or None)
 
 
-def point_to_hint(evidence: Evidence, results: Sequence[CheckResult]) -> list[CheckResult]:
+def point_to_hint(
+    evidence: Evidence, results: Sequence[CheckResult], found: Diagnosis, own: Sequence[str]
+) -> list[CheckResult]:
     """Where the mistake is named, its hint is the better next step, of gradients too.
 
-    A line that is known to cut them off is better still.
+    So it is of the properties that fail with it. Of several bugs that are a target's `own`, each
+    has its own checks. A line that is known to cut gradients off is better still.
     """
     line = cut_at(evidence)
-    return [
-        replace(r, next_step=FOLLOW_HINT)
-        if r.next_step in (BY_HAND, OVERFLOW) or (r.kind is Kind.GRADIENT and r.failed and not line)
-        else r
-        for r in results
-    ]
+    failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}
+    pointed = []
+    for r in results:
+        bugs = [bug for bug in found.bugs if r.id in failed_by[bug]]
+        of_property = r.kind is Kind.PROPERTY and r.failed and not r.told and bool(bugs)
+        gradient = r.kind is Kind.GRADIENT and r.failed and not line
+        of_form = r.next_step in _OF_FORM and bool(bugs)
+        if r.next_step in (BY_HAND, OVERFLOW) or gradient or of_property or of_form:
+            step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])
+            r = replace(r, next_step=step)
+        pointed.append(r)
+    return pointed
+
+
+def _hint_of(evidence: Evidence, found: Diagnosis, bugs: Sequence[str]) -> str:
+    """Where to look on for a check that some bugs of a diagnosis fail, or none that is known."""
+    ways = [evidence.key.book.by_key(way) for way in found.ways]
+    hints = [way.hints[0] for way in ways if way.id in bugs]
+    if not found.hint or not hints or found.hint in hints:
+        return FOLLOW_HINT
+    return f"{hints[0][:1].lower()}{hints[0][1:].rstrip('.')}"
 
 
 def is_of_values(evidence: Evidence, result: CheckResult) -> bool:
@@ -200,8 +225,12 @@ def name_causes(
     results: Sequence[CheckResult],
     uses: Callable[[str], Sequence[str]],
     of_values: Callable[[CheckResult], bool],
+    may_explain: Callable[[CheckResult, CheckResult], bool],
 ) -> list[CheckResult]:
-    """Where a target fails beside one that it uses, say so: the mistake is told once."""
+    """Where a target fails beside one that it uses, say so: the mistake is told once.
+
+    `may_explain` says whether what fails in another target can be why a check fails.
+    """
     failed = [r for r in results if r.status is Status.FAILED and not r.told]
     used = {target: uses(target) for target in {r.target for r in failed}}
     behind = {one: [r for r in failed if r.target in used[one]] for one in used}
@@ -209,7 +238,7 @@ def name_causes(
     for result in results:
         open_to = result.status is Status.FAILED and not result.told
         others = behind[result.target] if open_to else []
-        causes = [other for other in others if _explains(other, result)]
+        causes = [o for o in others if _explains(o, result) and may_explain(o, result)]
         same = any(other.kind in (Kind.PROPERTY, Kind.GRADIENT) for other in causes)
         if causes and (same or of_values(result) or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0].target}`, which is not right yet"

@@ -154,10 +154,13 @@ def try_(
 
 @click.command()
 @click.argument("exercise")
+@click.option("--all", "every", is_flag=True, help="Give all of them, the plainest last.")
 @SUBMISSION
 @COURSE
-def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
+def hint(exercise: str, submission: Path | None, course: Path | None, *, every: bool) -> None:
     """Give a hint on the first thing that is not right; each time a plainer one.
+
+    In a course's source nothing is kept from one time to the next: --all gives them all.
 
     \b
     Example:
@@ -165,7 +168,7 @@ def hint(exercise: str, submission: Path | None, course: Path | None) -> None:
     """
     from grader.cli.study import run_hint
 
-    click.echo(run_hint(exercise, course, submission))
+    click.echo(run_hint(exercise, course, submission, every=every))
 
 
 @click.command()

@@ -105,8 +105,10 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
     return f"the lesson is in {click.format_filename(path)}"
 
 
-def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
-    """Grade the exercise, and tell the next hint on the first thing that is not right."""
+def run_hint(
+    typed: str, course: Path | None, submission: Path | None, *, every: bool = False
+) -> str:
+    """Grade the exercise, and tell the next hint on the first thing that is not right, or all."""
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         (found,) = desk.findings.of(desk.exercises, desk.submission)
@@ -116,7 +118,7 @@ def run_hint(typed: str, course: Path | None, submission: Path | None) -> str:
         remember_result(desk.folder, result, source)
     if source.problem:
         return _unread(exercise, source)
-    told = take_hint(desk.folder, exercise, key, result)
+    told = take_hint(desk.folder, exercise, key, result, every=every)
     given = exercise.id
     if submission is not None:
         given += f" --submission {shlex.quote(click.format_filename(submission))}"

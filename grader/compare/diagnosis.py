@@ -15,7 +15,7 @@ from grader.compare.wording import Claim, alternatives, cases_named, first_wrong
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
-from grader.records.key import KnownBug, bug_key
+from grader.records.key import KnownBug
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
@@ -30,13 +30,20 @@ _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that 
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 
+def _any(names: Names) -> bool:  # noqa: ARG001 - as all that allow names
+    return True
+
+
 @dataclass(frozen=True)
 class Aside:
-    """What a diagnosis does not look at, for it is explained already."""
+    """What a diagnosis does not look at, for it is explained already, and what it may name."""
 
     checks: Set[CheckId] = frozenset()
     calls: Set[str] = frozenset()
     codes: Set[Code] = frozenset()
+    # failed checks that deviations tell: a bug beside others that fails these alone gets no words
+    said: Set[CheckId] = frozenset()
+    allows: Callable[[Names], bool] = _any  # whether values may be put down to some bugs
 
 
 def diagnose(
@@ -177,7 +184,8 @@ class _Look:
         """The distinct suspects that fit, with the least distance of their variants."""
         found: dict[Names, float] = {}
         for names, distance in matching:
-            found[names] = min(distance, found.get(names, distance))
+            if self.aside.allows(names):
+                found[names] = min(distance, found.get(names, distance))
         return found
 
     def _values_right(self) -> bool:
@@ -217,7 +225,7 @@ class _Look:
         fitting = possible.of_values(self.rows).matching_where_wrong(
             seen, due, branches(calls), self.tolerance
         )
-        return dict(fitting), cases_named(self.evidence, calls, LISTED)
+        return self._least(fitting), cases_named(self.evidence, calls, LISTED)
 
     def _not_contradicted(self) -> Suspects:
         """The suspects that fail no check of a claim that the submission passed.
@@ -329,7 +337,7 @@ class _Look:
         bugs = [bug for group in groups for bug in group]
         claim = Claim(
             groups,
-            others,
+            [bug for bug in others if not self._is_said(bug.key)],
             by_values,
             max(found.values()),
             where,
@@ -345,6 +353,12 @@ class _Look:
             either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
             ways=tuple(dict.fromkeys(bug.name for bug in [*bugs, *others])),
         )
+
+    def _is_said(self, name: str) -> bool:
+        """Whether deviations tell all that a bug fails here."""
+        rows = [row for row, names in enumerate(self.own.names) if names == (name,)]
+        fails: Array = self.own.failing[rows].max(axis=0, initial=0)
+        return all(self.judged[i].id in self.aside.said for i in self._failing if fails[i])
 
     def _in_order(self, names: Names) -> Names:
         """Bugs that act at once: first what breaks the case that is shown, for its hint is told."""
@@ -370,26 +384,6 @@ def _is_unwritten(evidence: Evidence) -> bool:
     """Whether the submission's own code says at each call that it is not written yet."""
     found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
     return all(e is not None and e.type == "NotImplementedError" and e.frames for e in found)
-
-
-def checks_failed_by(
-    suspects: Mapping[str, Suspects],
-    evidence: Evidence,
-    results: Sequence[CheckResult],
-    found: Diagnosis | None,
-) -> set[CheckId]:
-    """Return the checks of a target that the bugs of a diagnosis fail."""
-    own = suspects.get(evidence.target.name)
-    if own is None or found is None:
-        return set()
-    judged = [r.id for r in results if r.kind is not Kind.BUG]
-    rows = [
-        row
-        for row, names in enumerate(own.names)
-        if all(bug_key(name).partition("/")[2] in found.bugs for name in names)
-    ]
-    failing: Array = own.failing[rows].max(axis=0, initial=0)
-    return {check for place, check in enumerate(judged) if failing[place]}
 
 
 def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:

@@ -165,6 +165,7 @@ COUNT_VALUES = (
     "count the values on the right of the =: a tensor has as many as its first axis is long"
 )
 SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
+RESIZE = "look at the sizes where the layer is made"
 # steps that give way to a better one
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, FOLLOW_HINT)
 

@@ -11,17 +11,19 @@ from grader.compare.advice import (
     lesson_of,
     renamed_forward,
 )
-from grader.compare.evidence import SEEK_LAYER, Evidence, Fault, Judgement
+from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
 from grader.compare.lost import cut_at, local_layer
+from grader.compare.sizes import missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
-from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
+from grader.records.answers import Answer, AnswerStatus, LooseThing, ParameterShape, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
-from grader.records.text import clean, shown_shape
+from grader.records.text import clean, shown_shape, without_folder
 from grader.worker.protocol import Cause
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
+_DEBUGGER = "BdbQuit"  # what Python's debugger raises where nobody answers it
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
 
 
@@ -123,6 +125,16 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
             case=case,
             fault=Fault.RAISED,
         )
+    if error.type == _DEBUGGER:
+        return Judgement(
+            Status.FAILED,
+            f"a debugger stops `{name}` ({_place(error)})"
+            if error.frames
+            else f"a debugger stops `{name}`",
+            next_step="take out `breakpoint()` or `set_trace()`",
+            case=case,
+            fault=Fault.RAISED,
+        )
     reason = advise_on_error(evidence, error, case)
     return Judgement(
         Status.FAILED,
@@ -208,7 +220,7 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     """Return an exception in words: what, and where in the student's own file."""
     place = describe_place(evidence, error)
     where = f" at {place}" if place else ""
-    text = clean(error.message, 400).removesuffix(" (unknown location)").rstrip(".")
+    text = clean(without_folder(error.message), 400).removesuffix(" (unknown location)").rstrip(".")
     near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
 
@@ -243,14 +255,15 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     """Say what no parameter fits, and why: layers out of sight, or without a bias."""
     words = evidence.words
     wanted = _sought(evidence, answer)
-    there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in answer.info.present]
-    sought = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in wanted[:6])
-    present = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
+    present = _left_first(evidence, answer, case)
+    there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in present]
+    sought, turned = _named(evidence, wanted), _is_turned(wanted, there)
+    shown = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
     outcome = Judgement(
         Status.FAILED,
         f"no parameter fits {sought}",
-        f"the {words.noun} has {present or 'no parameters'}",
-        local_layer(evidence) or (_TURNED if _is_turned(wanted, there) else SEEK_LAYER),
+        f"the {words.noun} has {shown or 'no parameters'}",
+        local_layer(evidence) or (_TURNED if turned else SEEK_LAYER),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,
@@ -259,7 +272,9 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     if hiding := [found for found in answer.info.loose if found.what in words.homes]:
         return _out_of_sight(words, hiding[0], sought, outcome)
     if layers := _without_bias(answer, words):
-        return _lacking_bias(words, layers, sought, outcome)
+        return _lacking_bias(words, layers, outcome)
+    if case is not None and not turned and (sizes := missized(evidence, answer, case)):
+        return replace(outcome, message=sizes, detail="", next_step=RESIZE)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         step = (
             f"{outcome.next_step}; `{plain[0]}` is a plain tensor: what is trained is "
@@ -280,10 +295,35 @@ def _sought(evidence: Evidence, answer: Answer) -> list[Sized]:
     ]
 
 
+def _named(evidence: Evidence, wanted: Sequence[Sized]) -> str:
+    """Parameters that are due, by shapes alone where their names are the learner's to choose."""
+    free = evidence.target.free_names
+    return ", ".join(
+        f"{'' if free else f'`{one.name}` '}{shown_shape(one.shape)}" for one in wanted[:6]
+    )
+
+
+def _left_first(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> list[ParameterShape]:
+    """What a module has, beginning with what is of no shape that another part has taken."""
+    sought = {one.name for one in answer.info.sought}
+    calls = [c for c in evidence.calls if case is not None and c.case == case.id]
+    taken = [role.shape for call in calls[:1] for role in call.roles if role.name not in sought]
+    left: list[ParameterShape] = []
+    others: list[ParameterShape] = []
+    for one in answer.info.present:
+        shape = tuple(one.shape)
+        found = shape in taken
+        if found:
+            taken.remove(shape)
+        (others if found else left).append(one)
+    return [*left, *others]
+
+
 def _is_turned(wanted: Sequence[Sized], there: Sequence[Sized]) -> bool:
     """Whether each matrix that is due is there with rows for columns."""
     due = [one.shape for one in wanted if len(one.shape) == 2]
-    return bool(due) and {shape[::-1] for shape in due} <= {one.shape for one in there}
+    shapes = {one.shape for one in there}
+    return bool(due) and all(rows != columns and (columns, rows) in shapes for rows, columns in due)
 
 
 def _out_of_sight(
@@ -299,14 +339,11 @@ def _out_of_sight(
     )
 
 
-def _lacking_bias(
-    words: Vocabulary, layers: Sequence[str], sought: str, outcome: Judgement
-) -> Judgement:
+def _lacking_bias(words: Vocabulary, layers: Sequence[str], outcome: Judgement) -> Judgement:
     named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
-    verb = "have no bias, and should" if len(layers) > 1 else "has no bias, and should"
     return replace(
         outcome,
-        message=f"{named} {verb}: nothing fits {sought}",
+        message=f"{named} {'have' if len(layers) > 1 else 'has'} no bias, and should",
         detail="",
         next_step=words.biased.format("them" if len(layers) > 1 else "it"),
     )

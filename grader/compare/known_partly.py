@@ -71,7 +71,7 @@ class _Look:
 
     def __init__(self, evidence: Evidence, aside: Aside) -> None:
         calls = evidence.calls
-        self.evidence = evidence
+        self.evidence, self.allows = evidence, aside.allows
         self.rows = [
             row
             for row in value_rows(calls)
@@ -98,6 +98,7 @@ class _Look:
         bugs = np.array([len(names) for names in suspects.names])
         due = np.minimum(self.numbers * bugs, _NUMBERS)
         fits = (count >= self.least) & (numbers >= due)
+        fits &= np.array([self.allows(names) for names in suspects.names], dtype=bool)
         if not fits.any():
             return []
         most = count[fits].max()

@@ -10,7 +10,7 @@ from grader.compare.needed import Names, left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import pair_rows, value_rows
 from grader.compare.wording import ways_of
-from grader.records.answers import Answer, AnswerStatus
+from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import Array
 from grader.records.results import Diagnosis
 from grader.records.signatures import Code, Suspects
@@ -74,6 +74,8 @@ class _Counts:
         calls, codes = evidence.calls, evidence.seen.codes
         self._bound = np.array([call.kind is not TargetKind.FACTORY for call in calls], dtype=bool)
         self._unfit = codes[:, Code.ENDED] == _UNFIT
+        # of a module without a layer, as many mistakes make it, the count tells nothing
+        self._bare = [_is_bare(evidence.answers[call.id].info) for call in calls]
         self._seen = self._sizes(codes, range(len(calls)))
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
         self._rows = np.flatnonzero(shown)
@@ -93,7 +95,7 @@ class _Counts:
     def fitting(self, suspects: Suspects, rows: Sequence[int]) -> list[Names]:
         """The bugs with which as many are registered; `rows` are the calls that they have."""
         kept = [int(row) for row in self._rows if row in rows]
-        if not self._wrong[kept].any():
+        if not self._wrong[kept].any() or all(self._bare[row] for row in kept):
             return []
         known = self._sizes(suspects.codes[:, [rows.index(row) for row in kept]], kept)
         return _names(suspects, (known == self._seen[kept]).all(axis=1))
@@ -105,6 +107,10 @@ class _Counts:
         """
         unfit = (codes[..., Code.ENDED] == _UNFIT) & self._bound[list(rows)]
         return np.where(unfit, codes[..., Code.ERROR], codes[..., Code.REGISTERED])
+
+
+def _is_bare(info: Info) -> bool:
+    return not (info.present or info.registered or info.loose)
 
 
 def _came_about(answer: Answer) -> bool:

@@ -171,7 +171,30 @@ def unpacked(found: Found, scene: Scene) -> Reason:
     if re.search(r"\.shape\b|\.size\(\)", scene.code):
         came = f"has {found[2]}" if found.lastindex == 2 else "has more"
         return Reason(f"{due} names stand on the left of the =, and the shape {came} sizes")
-    return Reason(COUNT_VALUES)
+    return _cut(found, scene) or Reason(COUNT_VALUES)
+
+
+def _cut(found: Found, scene: Scene) -> Reason | None:
+    """Say along which axis a tensor is cut into its parts, where a call does that on the right."""
+    value = scene.line.node.value if isinstance(scene.line.node, ast.Assign) else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return None
+    function, of_torch = value.func.attr, isinstance(value.func.value, ast.Name)
+    of_torch = of_torch and value.func.value.id == "torch"  # type: ignore[attr-defined]
+    if function not in _CUTS:
+        return None
+    place = _CUTS[function] + of_torch
+    named = [word.value for word in value.keywords if word.arg in ("dim", "axis")]
+    axis = [*named, *value.args[place : place + 1]]
+    dim = shown(axis[0]) if axis else "0"
+    came = f"{found[2]} part{'' if found[2] == '1' else 's'}" if found.lastindex == 2 else "more"
+    return Reason(
+        f"{found[1]} names stand on the left of the =, and `{function}` gives {came}: it cuts "
+        f"along axis {dim}, is that the one that you mean?"
+    )
+
+
+_CUTS = {"split": 1, "chunk": 1, "tensor_split": 1, "unbind": 0}  # where their axis stands
 
 
 def subscripts(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules

@@ -127,9 +127,8 @@ class Target(Record):
         default=Earlier.STANDINS,
         description="what imports of earlier exercises find: stand-ins, or the submission's own",
     )
-    aliases: dict[str, list[str]] = Field(
-        default={}, description="other names that learners give a parameter's layer"
-    )
+    aliases: dict[str, list[str]] = Field(default={}, description="other names of a layer")
+    free_names: bool = Field(default=False, description="no lesson or report names its layers")
     forbids: list[str] = Field(
         default=[], description="qualified names that it must not use, beside the exercise's"
     )

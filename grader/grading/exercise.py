@@ -1,12 +1,19 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import Deviation, calls_to_try, find_deviations, look_aside, tell
+from grader.checks.deviations import (
+    Deviation,
+    calls_to_try,
+    find_deviations,
+    look_aside,
+    plain_deviations,
+    tell,
+)
 from grader.checks.judge import (
     check_target,
     is_of_values,
@@ -14,8 +21,9 @@ from grader.checks.judge import (
     name_causes,
     point_to_hint,
 )
-from grader.compare.diagnosis import Aside, checks_failed_by, diagnose
-from grader.compare.evidence import Evidence
+from grader.compare.covered import checks_failed_by
+from grader.compare.diagnosis import Aside, diagnose
+from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
 from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
@@ -29,6 +37,7 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
 from grader.grading.discretion import without_words
+from grader.grading.echoes import Behind, Judged, Pairs, is_wrong, look_behind, may_explain
 from grader.grading.jobs import Standins, job_kinds, job_of
 from grader.grading.notes import notes_of
 from grader.grading.rounds import Rounds
@@ -37,7 +46,7 @@ from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
-from grader.records.ids import BIASES
+from grader.records.ids import BIASES, CheckId
 from grader.records.key import AnswerKey
 from grader.records.results import (
     RIGHT_PLAIN,
@@ -49,8 +58,7 @@ from grader.records.results import (
     Kind,
     Status,
 )
-from grader.records.signatures import Suspects
-from grader.records.text import clean
+from grader.records.text import clean, without_folder
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def run_exercise(
     standins: Standins,
     submission: Submission,
     warm: WarmProcess,
-    pairs: Callable[[], Mapping[str, Suspects]],
+    pairs: Pairs,
     shared: Shared,
     *,
     quick: bool = False,
@@ -94,15 +102,19 @@ def run_exercise(
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)
     causes = partial(_causes_of, exercise, source)
-    every = [_judge(evidence[t.name], rounds, pairs) for t in exercise.targets]
-    judged = _without_echoes(every, causes)
+    told: dict[str, Judged] = {}
+    for target in exercise.targets:
+        used = [told[name] for name in causes(target.name) if name in told]
+        told[target.name] = _judge(look_behind(evidence[target.name], used), rounds, pairs)
+    judged = list(told.values())
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for on a busy machine it may take all the time that is left
         found = _with_small_inputs(found, evidence, rounds)
-    told = {one.evidence.target.name: one.evidence for one in judged}
-    checks = name_causes(found, causes, lambda check: is_of_values(told[check.target], check))
-    return Run(_sum_up(exercise, source, checks, judged, shown), told, rounds)
+    last = {name: one.evidence for name, one in told.items()}
+    of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
+    checks = name_causes(found, causes, of_values, partial(may_explain, told))
+    return Run(_sum_up(exercise, source, checks, judged, shown), last, rounds)
 
 
 def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
@@ -137,63 +149,22 @@ def _causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
     return [other for other in exercise.target(target).uses if other in read]
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What the answers of one target come to."""
-
-    evidence: Evidence  # with the layers taken as they fit best
-    checks: Sequence[CheckResult]
-    diagnosis: Diagnosis | None
-    notes: Sequence[str]
-
-
-def _without_echoes(
-    judged: Sequence[_Judged], causes: Callable[[str], Sequence[str]]
-) -> list[_Judged]:
-    """Where a target uses one that is wrong, send there first, and leave out where it went wrong.
-
-    What its answers equal may come from either, but for a mistake that both share.
-    """
-    wrong = {one.evidence.target.name: one.diagnosis for one in judged if _is_wrong(one.checks)}
-    told = []
-    for one in judged:
-        used = [] if one.diagnosis is None else causes(one.diagnosis.target)
-        cause = next((target for target in used if target in wrong), "")
-        behind = _behind(cause, wrong[cause], one.diagnosis) if cause else one.diagnosis
-        told.append(replace(one, diagnosis=behind))
-    return told
-
-
-def _behind(cause: str, first: Diagnosis | None, found: Diagnosis | None) -> Diagnosis | None:
-    """Return what is told of a target beside one that it uses and that is wrong."""
-    if found is None or not (found.bugs or found.deviations):
-        return None
-    if first and first.bugs == found.bugs:
-        return found
-    after = f"Mend `{cause}` first. If this is told again after that: {found.hint}"
-    return replace(found, hint=after) if found.hint else found
-
-
-def _judge(
-    evidence: Evidence,
-    rounds: Rounds,
-    pairs: Callable[[], Mapping[str, Suspects]],
-) -> _Judged:
+def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
+    evidence = behind.evidence
     results = check_target(evidence)
-    known = _diagnose(evidence, results, rounds, pairs)
+    known = _diagnose(behind, results, rounds, pairs)
     if known.by_step and (other := _rearranged(evidence, results, rounds)):
-        again = _diagnose(other, check_target(other), rounds, pairs)
+        again = _diagnose(replace(behind, evidence=other), check_target(other), rounds, pairs)
         if not known.names or again.names:
             evidence, known = other, again
     found = known.diagnosis
-    results = _told_by_name(evidence, tell(evidence, known.deviations, results), found)
-    checks = point_to_hint(evidence, results) if known.names else results
-    return _Judged(evidence, checks, found, notes_of(evidence, wrong=_is_wrong(results)))
-
-
-def _is_wrong(results: Sequence[CheckResult]) -> bool:
-    """Whether values are wrong where no option is given."""
-    return any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
+    covered = checks_failed_by(evidence, results, found.bugs if found else ())
+    results = _told_by_name(tell(evidence, known.deviations, results), covered)
+    if found and replace(found, deviations=()) == drawn(evidence):
+        results = _without_comparisons(evidence, results)
+    if found and found.bugs:
+        results = point_to_hint(evidence, results, found, behind.own(found.bugs))
+    return Judged(evidence, results, found, notes_of(evidence, wrong=is_wrong(results)))
 
 
 def _rearranged(
@@ -203,7 +174,7 @@ def _rearranged(
 
     None where they are taken so already, or values are right.
     """
-    if not _is_wrong(results) or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
+    if not is_wrong(results) or not _is_guessed(evidence) or first_wrong_call(evidence) is None:
         return None
     answers = rounds.arrange_by_steps(evidence.first_call, evidence.target.step_names)
     return None if answers is None else replace(evidence, answers=answers)
@@ -223,17 +194,28 @@ def _with_small_inputs(
         ]
 
 
-def _told_by_name(
-    evidence: Evidence, results: Sequence[CheckResult], found: Diagnosis | None
-) -> list[CheckResult]:
-    """Mark that a named mistake says what an option does to shapes."""
-    covered = checks_failed_by(evidence.key.suspects, evidence, results, found)
+def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:
+    """Mark that a named mistake, which fails some checks, says what options do to shapes."""
     return [
         replace(r, told=True)
         if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name
         else r
         for r in results
     ]
+
+
+def _without_comparisons(evidence: Evidence, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Mark as told what fails because two calls differ by chance, and lead to the hint."""
+    kinds = evidence.course.properties(evidence.exercise, evidence.target)
+    claims = {one.name for one in kinds if one.claim}
+    told = []
+    for r in results:
+        if r.failed and r.kind is Kind.PROPERTY and r.id.name not in claims and r.case:
+            r = replace(r, told=True)
+        elif r.next_step == BY_HAND:
+            r = replace(r, next_step=FOLLOW_HINT)
+        told.append(r)
+    return told
 
 
 @dataclass(frozen=True)
@@ -251,35 +233,58 @@ class _Known:
 
 
 def _diagnose(
-    evidence: Evidence,
-    results: Sequence[CheckResult],
-    rounds: Rounds,
-    pairs: Callable[[], Mapping[str, Suspects]],
+    behind: Behind, results: Sequence[CheckResult], rounds: Rounds, pairs: Pairs
 ) -> _Known:
-    suspects, nothing = evidence.key.suspects, Diagnosis(evidence.target.name, (), "", "")
+    evidence, suspects = behind.evidence, behind.evidence.key.suspects
     if all(r.status is Status.PASSED for r in results):
         return _Known(None)
-    known = diagnose(evidence, results, suspects, pairs, whole=True)
-    covered = checks_failed_by(suspects, evidence, results, known)
-    rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered
-    if known and _is_wrong(results) and not rest:
-        return _Known(known)  # it explains all there is
+    plain = plain_deviations(evidence, results)
+    if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):
+        return _Known(_with(echo, plain), plain)
+    said = {check for one in plain for check in one.failed(evidence, results)}
+    known = diagnose(
+        evidence, results, suspects, pairs, Aside(said=said, allows=behind.allows), whole=True
+    )
+    covered = checks_failed_by(evidence, results, known.bugs if known else ())
+    rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered - said
+    biases = any(one.of_biases for one in plain)
+    if known and is_wrong(results) and not rest and not biases:
+        return _beside(behind, results, known, plain)  # it explains all there is
     tries = calls_to_try(evidence, results)
     tried = rounds.make([one.call for some in tries.values() for one in some])
     deviations = find_deviations(evidence, results, tries, tried)
-    aside = look_aside(evidence, deviations, results)
-    told = tuple(deviation.sentence for deviation in deviations)
+    aside = replace(look_aside(evidence, deviations, results), said=said, allows=behind.allows)
+    nothing = Diagnosis(evidence.target.name, (), "", "")
     if deviations and all(_is_told(r, aside) for r in results):
         values = _where_right(evidence, deviations)
-        right = replace(known or nothing, step="", evidence=values, deviations=told, either=())
-        return _Known(right, deviations)
+        right = replace(known or nothing, step="", evidence=values, either=())
+        return _Known(_with(right, deviations), deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)
-    if known and (not rest or not found or set(found.bugs) <= set(known.bugs)):
-        beside = [d for d in deviations if not d.failed(evidence, results) <= covered]
-        return _Known(replace(known, deviations=tuple(d.sentence for d in beside)), beside)
-    seen = found or _locate(evidence, results, rounds, pairs, aside)
-    said = replace(seen or nothing, deviations=told)
-    return _Known(said if seen or told else None, deviations, by_step=found is None)
+    least = not rest or not found or set(found.bugs) <= set(known.bugs if known else ())
+    if known and least and not (biases and found):
+        return _beside(behind, results, known, deviations)
+    seen = found or _locate(behind, results, rounds, pairs, aside)
+    told = _with(behind.beyond(seen) if seen else nothing, deviations)
+    return _Known(told if seen or deviations else None, deviations, by_step=found is None)
+
+
+def _with(found: Diagnosis, deviations: Sequence[Deviation]) -> Diagnosis:
+    return replace(found, deviations=tuple(one.sentence for one in deviations))
+
+
+def _beside(
+    behind: Behind,
+    results: Sequence[CheckResult],
+    known: Diagnosis,
+    deviations: Sequence[Deviation],
+) -> _Known:
+    """A diagnosis that explains all, with the deviations that no value of it shows."""
+    evidence = behind.evidence
+    ways = [evidence.key.book.by_key(way) for way in known.ways]
+    shown = [way.id for way in ways if way.shown_by_values]
+    covered = checks_failed_by(evidence, results, shown)
+    others = [d for d in deviations if not d.failed(evidence, results) <= covered]
+    return _Known(_with(behind.beyond(known), others), others)
 
 
 def _where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
@@ -296,17 +301,24 @@ def _is_told(result: CheckResult, aside: Aside) -> bool:
 
 
 def _locate(
-    evidence: Evidence,
+    behind: Behind,
     results: Sequence[CheckResult],
     rounds: Rounds,
-    pairs: Callable[[], Mapping[str, Suspects]],
+    pairs: Pairs,
     aside: Aside,
 ) -> Diagnosis | None:
-    """For what no known bug explains whole: name one by a step, a structure or some cases."""
-    located = _first_wrong(evidence, results, rounds)
+    """For what no known bug explains whole: name one by a step, a structure or some cases.
+
+    Where what is used spoils the steps in a way that nobody knows, they say nothing.
+    """
+    evidence = behind.evidence
+    known = behind.named or not behind.used
+    located = _first_wrong(evidence, results, rounds) if known else None
     if located and located.bugs:
         return located
     by_structure = known_structure(evidence, pairs, aside)
+    if behind.used:
+        return by_structure or known_partly(evidence, pairs, aside, None)
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or _drawn(evidence, rounds) or located
 
@@ -363,7 +375,7 @@ def _sum_up(
     exercise: Exercise,
     source: Source,
     checks: Sequence[CheckResult],
-    judged: Sequence[_Judged] = (),
+    judged: Sequence[Judged] = (),
     output: str = "",
 ) -> ExerciseResult:
     return ExerciseResult(
@@ -375,5 +387,5 @@ def _sum_up(
         checks=tuple(checks),
         diagnoses=tuple(one.diagnosis for one in judged if one.diagnosis),
         notes=(*source.notes, *(note for one in judged for note in one.notes)),
-        output="\n".join(clean(line, 200) for line in output.splitlines()[:40]),
+        output="\n".join(clean(one, 200) for one in without_folder(output).splitlines()[:40]),
     )

@@ -65,13 +65,29 @@ class Trace:
     actual: Mapping[str, Array] | None = None
 
     def letters(self, shape: Sequence[int]) -> str:
-        """Return a shape in the lesson's letters, "" where a size could be two of them."""
+        """Return a shape in the lesson's letters, "" where a size could be two of them.
+
+        A letter stands twice only where it does so in a shape of the lesson's own.
+        """
+        named = self._letters(shape)
+        known = [step.values.shape for step in self.steps]
+        known += [array.shape for array in (self.expected or {}).values()]
+        twice = {letter for one in known for letter in _twice(self._letters(one))}
+        return named if _twice(named) <= twice else ""
+
+    def _letters(self, shape: Sequence[int]) -> str:
         return name_sizes(shape, self.case.dims, self.products)
 
     @property
     def wrong(self) -> str:
         """The first step that went wrong, "" where none is known."""
         return next((step.name for step in self.steps if step.state is State.WRONG), "")
+
+
+def _twice(letters: str) -> set[str]:
+    """The sizes that a shape in letters has more than once."""
+    sizes = letters.strip("()").split(", ")
+    return {one for one in sizes if one and sizes.count(one) > 1}
 
 
 def traces_of(
@@ -170,14 +186,21 @@ def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[
     made: list[Made] = []
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
         operation = operation_of(name)
+        place, call = place_of(name), call_of(name)
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
-        alike = [before.values for before in last if before.values.shape == values.shape]
-        if operation == "t" or any(np.array_equal(values, before) for before in alike):
+        equal = [i for i, before in enumerate(last) if np.array_equal(values, before.values)]
+        if (
+            equal
+            and place
+            and all((one.place, one.call) == (place, call) for one in last[equal[-1] :])
+        ):
+            del made[len(made) - len(last) + equal[-1] + 1 :]  # a detour of one function's
+        if operation == "t" or equal:
             continue
         held = tuple(step.name for step in right if same_values(step.values, values))
-        known, place = names.get(operation, operation), place_of(name)
+        known = names.get(operation, operation)
         written = written_at(evidence.source, place)
-        made.append(Made(known, written, place, call_of(name), operation == GIVEN, values, held))
+        made.append(Made(known, written, place, call, operation == GIVEN, values, held))
     return tuple(made)
 
 

@@ -96,7 +96,7 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
     if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
         if float(np.nan_to_num(second).max()) < STILL:
-            return "dropout changes nothing", _NEXT_STEP
+            return "dropout changes nothing", f"apply it in {evidence.words.method}"
         if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:
             return _UNASKED, _OUT
         return "dropout changes the output too much or too little", _NEXT_STEP

@@ -9,6 +9,7 @@ from grader.compare.outcomes import sound_calls
 from grader.compare.vocabulary import Vocabulary
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_parameters
+from grader.properties.trained import judge_idle
 from grader.records.answers import AnswerStatus, Info
 from grader.records.results import Facts, Status
 from grader.records.text import clean
@@ -41,6 +42,7 @@ class Registered(Kind):
                 or counted(answer.info, expected.info, words)
             )
             if found is not None:
+                found = judge_idle(evidence, evidence.case(call)) or found
                 return replace(found, case=evidence.case(call))
         return _hidden(evidence)
 
@@ -86,7 +88,9 @@ def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     if count == due:
         return None
     more = "more" if (count or 0) > (due or 0) else "fewer"
-    shown, rest = info.names[:_SHOWN], info.names[_SHOWN:]
+    played = {one.name for one in info.bound}  # what plays no part comes first
+    names = sorted(info.names, key=lambda one: one.name in played)
+    shown, rest = names[:_SHOWN], names[_SHOWN:]
     named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in shown)
     if more == "fewer":
         step = "look for a layer that is shared, missing or too narrow, or a bias that is left out"

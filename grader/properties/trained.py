@@ -1,5 +1,6 @@
 """Gradients that reach every parameter."""
 
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -59,12 +60,40 @@ def judge_trained(evidence: Evidence) -> Judgement:
             if not untrained.roles and name.endswith("bias"):
                 continue  # one too many, which the audit of parameters tells
             if not untrained.roles or not set(untrained.roles) <= idle:
-                failures.setdefault(name, _unreached(name, case, evidence.words.method))
+                surplus = None if untrained.roles else judge_idle(evidence, case)
+                failures.setdefault(name, surplus or _unreached(name, case, evidence.words.method))
     own = {name for there, _ in cuts for name in there}  # those of probes are always there
     for name, failure in failures.items():
         if all(name in cut for there, cut in cuts if name in there or name not in own):
             return failure
     return PASSED
+
+
+def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
+    """Judge layers that nobody asked for and that no gradient reaches, None where there are none.
+
+    They come back only where they are all that is registered beside what is asked for.
+    """
+    forward, gradient = (
+        str(CallId(evidence.target.name, case.id, action))
+        for action in (Action.FORWARD, Action.GRADIENT)
+    )
+    if gradient not in evidence.answers:
+        return None
+    idle = {one.name for one in evidence.answers[gradient].info.untrained if not one.roles}
+    info, due = evidence.answers[forward].info, evidence.key.answers[forward].info
+    surplus = (info.registered or 0) - (due.registered or 0)
+    if not idle or surplus != sum(prod(one.shape) for one in info.names if one.name in idle):
+        return None
+    layers = dict.fromkeys(name.rpartition(".")[0] or name for name in sorted(idle))
+    named, several = " and ".join(f"`{clean(one, 60)}`" for one in layers), len(layers) > 1
+    said = (
+        "are used nowhere, and nobody asked for them"
+        if several
+        else ("is used nowhere, and nobody asked for it")
+    )
+    step = "remove them" if several else "remove it"
+    return Judgement(Status.FAILED, f"{named} {said}", next_step=step, case=case)
 
 
 def _unreached(name: str, case: DrawnCase, method: str) -> Judgement:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 _STEM = 80  # characters
 _STOPS = (".", "?", "!", "…")
+# in which a child runs, with the folders above it
+_FOLDER = re.compile(r"(?:/[^\s/'\"]+)*/grade-[a-z0-9_]{8}(?:/(?:empty|tmp[a-z0-9_]{8}))?/?")
 
 
 def printable(text: str) -> str:
@@ -19,6 +21,11 @@ def clean(text: str, limit: int) -> str:
     """Return a submission's text without control and bidirectional characters, cut to `limit`."""
     kept = " ".join(printable(text).split())
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+
+
+def without_folder(text: str) -> str:
+    """Return a text without the folder that a child runs in, whose name is another on each run."""
+    return _FOLDER.sub(lambda found: "" if found[0].endswith("/") else ".", text)
 
 
 def storable(name: str) -> str:

@@ -96,9 +96,9 @@ def render_told(
     for where in _where(advice, degree, notebook=notebook):
         lines += ["", *wrapped(where, width, first="  ", hang=2)]
     after = f"{command}{'hint' if degree < count else 'explain'} {given}"
-    if degree < count and not kept:
-        return "\n".join(lines)
     what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
+    if degree < count and not kept:
+        what, after = "all of them", f"{after} --all"
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])
 
 

@@ -49,15 +49,23 @@ class Told:
 
 
 def take_hint(
-    folder: CourseFolder, exercise: Exercise, key: AnswerKey, result: ExerciseResult
+    folder: CourseFolder,
+    exercise: Exercise,
+    key: AnswerKey,
+    result: ExerciseResult,
+    *,
+    every: bool = False,
 ) -> Told | None:
-    """Return the advice on a result with one hint more than last time, None where all is right."""
+    """Return the advice on a result, None where all is right.
+
+    It has one hint more than last time, or `every` one.
+    """
     advice = next_hint(exercise, key, result, read_lesson(untouched_stub(folder, exercise)))
     if advice is None:
         return None
     topic = f"{advice.target}/{advice.topic}"
     before = load_progress(folder).of(exercise.id).hints.get(topic, 0)
-    degree = min(before + 1, len(advice.hints))
+    degree = len(advice.hints) if every else min(before + 1, len(advice.hints))
     remember_hint(folder, exercise.id, topic, degree)
     return Told(advice, degree)
 

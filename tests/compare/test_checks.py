@@ -322,7 +322,8 @@ WRONG = {
         (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
           "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
           "        self.spare = nn.Linear(1, 1)\n"),),
-        {"QKVProjection/property/registered": "numbers as parameters, more than the"},
+        {"QKVProjection/property/registered":
+            "`spare` is used nowhere, and nobody asked for it"},
     ),
     "head of means": Wrong(
         2,
@@ -1099,30 +1100,32 @@ def test_what_one_property_shows_of_two_targets_is_told_once(graded: Any) -> Non
     )
 
 
-def test_helper_that_is_wrong_comes_first_beside_a_named_mistake(graded: Any) -> None:
+def test_helper_that_is_right_with_one_head_is_not_blamed_there(graded: Any) -> None:
+    """A mistake of the target's own is seen by itself, and the mixed samples are the helper's."""
     text = edited(
         solution("exercise3"),
         ("split.transpose(1, 2)  # (b, h, t, d)", "split.reshape(b, num_heads, t, d)"),
         ("self.to_keys(x)", "self.to_keys(queries)"),
     )
     result = graded("exercise3", text)
-    assert "MultiHeadSelfAttention" in {d.target for d in result.diagnoses if d.bugs}
-    step = find_check(result, "MultiHeadSelfAttention/numeric").next_step
-    assert "uses `fold_heads`, which is not right yet: start there" in step
+    (own,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
+    assert own.bugs[0] == "keys-from-queries"
+    assert own.hint == "Follow the keys back to x."
+    check = find_check(result, "MultiHeadSelfAttention/numeric")
+    assert check.case is not None
+    assert (check.case.name, check.next_step) == ("one head", "follow the hint of this part")
 
 
-def test_hint_of_what_uses_a_wrong_part_begins_with_that_part(graded: Any) -> None:
-    """The order of a helper's results is seen as the wrong line that takes them."""
+def test_what_a_wrong_part_explains_is_told_there_alone(graded: Any) -> None:
+    """The order of a helper's results is no wrong line that takes them."""
     text = edited(
         solution("exercise2"), ("return queries, keys, values", "return keys, queries, values")
     )
     first, head = graded("exercise2", text).diagnoses
     assert (first.target, head.target) == ("QKVProjection", "AttentionHead")
     assert first.hint == "Each of the three tensors may be right. Look at where it stands."
-    assert head.hint == (
-        "Mend `QKVProjection` first. If this is told again after that: Look at the line that "
-        "takes the three tensors from the projection."
-    )
+    assert (head.evidence, head.hint) == ("The same mistake as in `QKVProjection`.", "")
+    assert head.bugs == first.bugs
 
 
 def test_gradient_that_a_helper_cuts_sends_to_the_helper(graded: Any) -> None:

@@ -43,6 +43,13 @@ RAISED = {
         "length 3: should it read `x`?",
         "The second projection reads",
     ),
+    "cut along the wrong axis": Raised(
+        "exercise2", "AttentionHead",
+        (("queries, keys, values = self.projection(x)",
+          "queries, keys, values = torch.cat(self.projection(x), 2).split(3, dim=0)"),
+         ("from torch import Tensor, nn", "import torch\nfrom torch import Tensor, nn")),
+        "3 names stand on the left of the =, and `split` gives 1 part: it cuts along axis 0",
+    ),
     "sizes of a layer exchanged": Raised(
         "exercise7", "build_classifier",
         ((_LOGITS, "self.to_logits = nn.Linear(num_classes, embed_dim)"),),

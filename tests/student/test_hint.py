@@ -223,7 +223,7 @@ def test_layer_of_another_size_in_a_part_is_the_place_to_start(shipped_engine: E
     )
     result = _result_of(shipped_engine, "exercise2", text)
     steps = {c.target: c.next_step for c in result.checks if c.kind is Kind.SHAPE and not c.id.name}
-    assert steps["QKVProjection"].startswith("look for a layer that is missing")
+    assert steps["QKVProjection"] == "look at the sizes where the layer is made"
     assert steps["AttentionHead"] == (
         "`AttentionHead` uses `QKVProjection`, which is not right yet: start there"
     )

@@ -4,7 +4,7 @@ import numpy as np
 from support import GradeText, edited, solution
 
 from grader.grading.exhibits import make_panel
-from grader.records.results import CheckResult, ExerciseResult, Status
+from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status
 from grader.report.words import distinct_failures
 
 ATTENTION = solution("exercise1")
@@ -159,3 +159,131 @@ def test_torchs_norm_is_not_taken_for_the_files_own(grade_text: GradeText) -> No
     steps = [c.next_step for c in result.checks if c.target == "DecoderLayer" and c.failed]
     assert steps
     assert not any("uses `LayerNorm`" in step for step in steps)
+
+
+# ---- one fact, one line ----------------------------------------------------------------------
+
+_FROM_QUERIES = ("keys = self.to_keys(x)", "keys = self.to_queries(x)")
+_UNIFY = "self.unify_heads = nn.Linear(num_heads * size, embed_dim)"
+_HEADS = "MultiHeadSelfAttention"
+
+
+def _heads(grade_text: GradeText, *edits: tuple[str, str]) -> tuple[Diagnosis, list[CheckResult]]:
+    """What is told of many heads with some changes: the diagnosis, and the failures beside it."""
+    result = grade_text({"exercise3": edited(HEADS, *edits)})
+    (found,) = (d for d in result.diagnoses if d.target == _HEADS)
+    return found, distinct_failures([c for c in result.checks if c.target == _HEADS])
+
+
+def test_property_that_fails_with_a_named_mistake_leads_to_its_hint(grade_text: GradeText) -> None:
+    _, failures = _heads(grade_text, _FROM_QUERIES)
+    assert {c.id.name: c.next_step for c in failures} == {
+        "": "follow the hint of this part",
+        "trained": "follow the hint of this part",
+    }
+
+
+def test_another_exception_is_a_deviation_beside_a_named_mistake(grade_text: GradeText) -> None:
+    refusal = (
+        "if head_dim is None and embed_dim % num_heads != 0:\n"
+        '            raise ValueError(f"{num_heads} heads cannot share embed_dim {embed_dim}: '
+        'give head_dim")',
+        "assert head_dim or embed_dim % num_heads == 0",
+    )
+    found, failures = _heads(grade_text, _FROM_QUERIES, refusal)
+    assert found.deviations == (
+        "an AssertionError in place of a ValueError for embed_dim that num_heads does not divide",
+    )
+    assert "too." not in found.evidence
+    assert "indivisible" not in {c.id.name for c in failures}
+
+
+def test_missing_bias_is_a_deviation_beside_a_named_mistake(grade_text: GradeText) -> None:
+    bare = (_UNIFY, _UNIFY.replace("embed_dim)", "embed_dim, bias=False)"))
+    found, failures = _heads(grade_text, _FROM_QUERIES, bare)
+    assert found.deviations == ("`unify_heads` has no bias",)
+    assert "bias" not in found.evidence
+    assert {c.id.name for c in failures} == {"", "trained"}
+
+
+def test_parameter_without_a_layer_has_its_own_name(grade_text: GradeText) -> None:
+    raw = (_UNIFY, "self.W_O = nn.Parameter(torch.randn(embed_dim, num_heads * size))")
+    used = ("self.unify_heads(merged)", "merged @ self.W_O.T")
+    imported = ("from torch import Tensor, nn", "import torch\nfrom torch import Tensor, nn")
+    found, _ = _heads(grade_text, raw, used, imported)
+    assert found.deviations == ("`W_O`, used as `unify_heads`, has no bias",)
+
+
+def test_names_that_no_lesson_tells_are_not_told(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        (
+            "self.contract = nn.Linear(size, embed_dim)",
+            "self.b = nn.Linear(size, embed_dim, False)",
+        ),
+        ("self.contract(activated)", "self.b(activated)"),
+    )
+    (found,) = grade_text({"exercise4": text}).diagnoses
+    assert found.deviations == ("`b` has no bias",)
+
+
+def test_layer_that_nothing_uses_is_told_once(grade_text: GradeText) -> None:
+    text = edited(HEADS, (_UNIFY, f"{_UNIFY}\n        self.norm = nn.LayerNorm(embed_dim)"))
+    result = grade_text({"exercise3": text})
+    (told,) = distinct_failures([c for c in result.checks if c.target == _HEADS])
+    assert told.message == "`norm` is used nowhere, and nobody asked for it"
+    assert told.next_step == "remove it"
+
+
+def test_what_is_drawn_at_random_mixes_nothing(grade_text: GradeText) -> None:
+    """Two calls that differ by chance show nothing that mixes items."""
+    text = edited(
+        solution("exercise4"), ("self.dropout(projected)", "nn.functional.dropout(projected, 0.5)")
+    )
+    result = grade_text({"exercise4": text})
+    told = distinct_failures(result.checks)
+    assert "batch-independent" not in {c.id.name for c in told if "mixes" in c.next_step}
+
+
+def test_size_of_a_layer_is_told_by_its_name(grade_text: GradeText) -> None:
+    narrow = "self.to_queries = nn.Linear(embed_dim, num_heads * size, bias=bias)"
+    text = edited(HEADS, (narrow, narrow.replace("num_heads * size", "size")))
+    check = _check(grade_text({"exercise3": text}), f"{_HEADS}/shape")
+    assert check.message == (
+        "`to_queries` returns 3 numbers, and should return num_heads * head_dim = 6"
+    )
+    square = edited(HEADS, (_UNIFY, "self.unify_heads = nn.Linear(size, embed_dim)"))
+    check = _check(grade_text({"exercise3": square}), f"{_HEADS}/shape")
+    assert "exchange" not in check.next_step
+
+
+def test_debugger_that_is_left_in_is_told(grade_text: GradeText) -> None:
+    text = edited(
+        HEADS, _FROM_QUERIES, ("queries = self.to_queries(x)", "breakpoint(); queries = x")
+    )
+    result = grade_text({"exercise3": text})
+    check = _check(result, f"{_HEADS}/shape")
+    assert check.message.startswith(f"a debugger stops `{_HEADS}` (exercise3_multi_head.py, line ")
+    assert check.next_step == "take out `breakpoint()` or `set_trace()`"
+    assert "/grade-" not in result.output
+
+
+def test_module_without_layers_is_not_said_to_hide_some(grade_text: GradeText) -> None:
+    text = edited(
+        LAYER,
+        ("self.norm1 = nn.LayerNorm(embed_dim)", "pass"),
+        ("self.norm2 = nn.LayerNorm(embed_dim)", "pass"),
+    )
+    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    assert "registers as many" not in told
+
+
+def test_exception_of_most_calls_is_told(grade_text: GradeText) -> None:
+    """With one key the sums happen to meet an axis of one."""
+    spread = "scores.exp() / scores.exp().sum(dim=-1).unsqueeze(1)  # (b, q, s)"
+    text = edited(
+        ATTENTION,
+        ("weights = torch.softmax(scores, dim=-1)  # (b, q, s)", f"weights = {spread}"),
+    )
+    check = _check(grade_text({"exercise1": text}), "attention_weights/shape")
+    assert check.message.startswith("`attention_weights` raised RuntimeError: The size of tensor")

@@ -1,0 +1,153 @@
+"""What is told of a target that uses another one of its file which is wrong.
+
+A mistake is told where it stands. What it makes of the answers of those that use the target may
+equal by chance what mistakes of their own would, so they get no name that does not go on from it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.compare.covered import checks_failed_by
+from grader.compare.diagnosis import Aside, diagnose
+from grader.compare.evidence import Evidence
+from grader.compare.needed import Names
+from grader.compare.outcomes import judge_call
+from grader.compare.signature import STRICT, value_rows
+from grader.records.calls import PLAIN, DrawnCase
+from grader.records.key import bug_key
+from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase
+from grader.records.signatures import Suspects
+from grader.worker.names import Group
+from grader.worker.protocol import Action, TargetKind
+
+Pairs = Callable[[], Mapping[str, Suspects]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the answers of one target come to."""
+
+    evidence: Evidence  # with the layers taken as they fit best
+    checks: Sequence[CheckResult]
+    diagnosis: Diagnosis | None
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A target, and those that it uses and that are wrong in cases like its own wrong ones."""
+
+    evidence: Evidence
+    used: Sequence[Judged]
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The bugs that are named of them."""
+        return frozenset(bug for one in self.used if one.diagnosis for bug in one.diagnosis.bugs)
+
+    def allows(self, names: Names) -> bool:
+        """Whether bugs may be named: some that act at once go on from what is known already."""
+        return not self.used or not self.named.isdisjoint(map(_id, names))
+
+    def echo(self, results: Sequence[CheckResult], pairs: Pairs, aside: Aside) -> Diagnosis | None:
+        """Return the diagnosis that says whose mistake it is, where no other is needed."""
+        if not self.named:
+            return None
+        within = replace(aside, allows=lambda names: self.named.issuperset(map(_id, names)))
+        suspects = self.evidence.key.suspects
+        found = diagnose(self.evidence, results, suspects, pairs, within, whole=True)
+        if found is None:
+            return None
+        shown = [one for one in self.used if one.diagnosis and one.diagnosis.bugs]
+        bugs = dict.fromkeys(bug for one in shown if one.diagnosis for bug in one.diagnosis.bugs)
+        names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
+        said = f"The same mistake{'s' if len(shown) > 1 else ''} as in {names}."
+        ways = dict.fromkeys(way for one in shown if one.diagnosis for way in one.diagnosis.ways)
+        found = replace(found, bugs=tuple(bugs), ways=tuple(ways), either=())
+        return replace(found, hint="", evidence=said)
+
+    def own(self, bugs: Sequence[str]) -> list[str]:
+        """Return those of some bugs that are not named of what the target uses."""
+        return [bug for bug in bugs if bug not in self.named]
+
+    def beyond(self, found: Diagnosis) -> Diagnosis:
+        """Return a diagnosis with the hint of what is the target's own, which stands first."""
+        own = self.own(found.bugs)
+        if not own or not self.used:
+            return found
+        book = self.evidence.key.book
+        ways = sorted(found.ways, key=lambda way: _id(way) in self.named)
+        bugs = tuple(dict.fromkeys([*own, *found.bugs]))
+        return replace(found, bugs=bugs, ways=tuple(ways), hint=book.by_key(ways[0]).hints[0])
+
+
+def is_wrong(results: Sequence[CheckResult]) -> bool:
+    """Whether values are wrong where no option is given."""
+    return any(r.kind is Kind.NUMERIC and not r.id.name and r.failed for r in results)
+
+
+def look_behind(evidence: Evidence, used: Sequence[Judged]) -> Behind:
+    """Return what may have spoilt a target; `used` are those that its text does use.
+
+    One that is known, and that leaves the answers here as they are, has not; nor have those of
+    which nothing is known, where some case is wrong that they cannot have spoilt.
+    """
+    forward = evidence.numeric_calls(Action.FORWARD, PLAIN)
+    factory = evidence.target.kind is TargetKind.FACTORY  # whose values are its own
+    wrong = [c for c in forward if factory or not judge_call(evidence, c, Group.OUTPUT).passed]
+    cases = [evidence.case(call) for call in wrong]
+    spoiling = [
+        one
+        for one in used
+        if is_wrong(one.checks) and any(can_spoil(one.evidence, case) for case in cases)
+    ]
+    named = {bug for one in spoiling if one.diagnosis for bug in one.diagnosis.bugs}
+    explained = all(any(can_spoil(one.evidence, case) for one in spoiling) for case in cases)
+    shows = _shows(evidence, named) if named else explained
+    return Behind(evidence, spoiling if shows else ())
+
+
+def can_spoil(used: Evidence, case: DrawnCase | ShownCase) -> bool:
+    """Whether a target is wrong in its own cases of the same kind, or in all where it has none."""
+    calls = used.numeric_calls(Action.FORWARD, None if case.options else PLAIN)
+    alike = [call for call in calls if _are_alike(used.case(call), case)]
+    right = [judge_call(used, call, Group.OUTPUT).passed for call in alike or calls]
+    return not (all(right) if alike else any(right))
+
+
+def may_explain(told: Mapping[str, Judged], other: CheckResult, check: CheckResult) -> bool:
+    """Whether what fails in another target can be why a check fails of one that uses it."""
+    one, used = told[check.target], told[other.target]
+    known = used.diagnosis.bugs if used.diagnosis else ()
+    named = one.diagnosis.bugs if one.diagnosis else ()
+    own = [bug for bug in named if bug not in known]
+    right_values = other.kind in (Kind.PROPERTY, Kind.GRADIENT)
+    if own or right_values:
+        here, there = (checks_failed_by(one.evidence, one.checks, bugs) for bugs in (own, known))
+        return check.id not in here and (right_values or check.id in there)
+    return bool(named) or check.case is None or can_spoil(used.evidence, check.case)
+
+
+def _are_alike(one: DrawnCase, other: DrawnCase | ShownCase) -> bool:
+    """Whether of the sizes that two cases share the same ones are 1."""
+    shared = one.dims.keys() & other.dims.keys()
+    return all((one.dims[name] == 1) == (other.dims[name] == 1) for name in shared)
+
+
+def _shows(evidence: Evidence, bugs: set[str]) -> bool:
+    """Whether some of these bugs change the values of a target."""
+    own = evidence.key.suspects.get(evidence.target.name)
+    if own is None:
+        return True
+    rows = value_rows(evidence.calls)
+    kept = np.array([not bugs.isdisjoint(map(_id, names)) for names in own.names])
+    some = own.only(kept).of_values(rows)
+    same, _ = some.equal_calls(evidence.right.of_values(rows), STRICT)
+    return not kept.any() or not same.all()
+
+
+def _id(name: str) -> str:
+    """The identifier of a bug."""
+    return bug_key(name).partition("/")[2]
