@@ -6,14 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import (
-    Deviation,
-    calls_to_try,
-    find_deviations,
-    look_aside,
-    plain_deviations,
-    tell,
-)
+from grader.checks.deviations import Deviation, look_aside, tell
+from grader.checks.finding import find_deviations, plain_deviations
 from grader.checks.judge import (
     check_target,
     is_of_values,
@@ -21,6 +15,7 @@ from grader.checks.judge import (
     name_causes,
     point_to_hint,
 )
+from grader.checks.unheard import calls_to_try
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import Aside, diagnose
 from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import ROOT, GradeText, call_with, find_check
 
-from grader.checks.deviations import _surplus
+from grader.checks.finding import _surplus
 from grader.course.load import load_course
 from grader.grading.arrangements import Arrangement, Rows, arrangements_of
 from grader.records.answers import Answer, AnswerStatus, Bound, Info, ParameterShape

@@ -1,0 +1,165 @@
+"""Whether options, arguments and inputs are heard: calls that tell it, and what they came to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.checks.deviations import Deviation
+from grader.compare.arrays import exactly_equal
+from grader.compare.evidence import Evidence
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import PLAIN, Call, DrawnCase
+from grader.records.ids import BIASES
+from grader.records.results import CheckResult, Kind, Status
+from grader.records.text import clean
+from grader.worker.names import Group, compared
+from grader.worker.protocol import Action, Value
+
+_SHOWN = 3  # names, at most
+OF_CASES = (Kind.SHAPE, Kind.NUMERIC)  # kinds of checks that each group of cases has
+SIGNATURE = "compare the signature with the stub's"
+
+
+@dataclass(frozen=True)
+class Try:
+    """A call that says whether something that is given is heard."""
+
+    call: Call
+    like: str  # the call that comes to the same where it is not
+
+
+def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str, list[Try]]:
+    """Return what tells whether the options and inputs of failed groups are heard, by group.
+
+    None is for an edge, which says nothing of other values.
+    """
+    failed = {r.id.name for r in results if r.kind in OF_CASES and r.status is Status.FAILED}
+    groups = [g for g in evidence.key.plan.groups(evidence.target.name) if g in failed]
+    cases = [first_of(evidence, group) for group in groups if group not in (PLAIN, BIASES)]
+    return {
+        case.group: _with_options(evidence, case) or _without(evidence, case)
+        for case in cases
+        if case.of_what_it_gives
+    }
+
+
+def _with_options(evidence: Evidence, case: DrawnCase) -> list[Try]:
+    """The first call with the options of a case.
+
+    A size is tried as it is and one larger: one of the two may be the default. None is where that
+    call has options itself, for with them another one may rightly make no difference.
+    """
+    first = evidence.first_call
+    if first.options or not set(case.gives) <= set(case.options):
+        return []
+    larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
+    tries = [dict(case.options), larger]
+    return [
+        Try(replace(first, id=f"{first.id}~{case.group}~{i}", options=some, watch=False), first.id)
+        for i, some in enumerate(tries if larger != case.options else tries[:1])
+    ]
+
+
+def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
+    """The calls of a group without what it gives; none where more than that is to be changed."""
+    declared, gives = list(evidence.target.inputs), set(case.gives)
+    known = {*declared, *case.options} - set(evidence.first_call.options)
+    if not gives <= known:
+        return []
+    last = max(i for i, name in enumerate(declared) if name not in gives)
+    return [
+        Try(
+            replace(
+                call,
+                id=f"{call.id}~",
+                inputs=tuple(
+                    Value(None) if name in gives else argument
+                    for name, argument in zip(declared, call.inputs[: last + 1], strict=False)
+                ),
+                options={n: v for n, v in call.options.items() if n not in gives},
+                watch=False,
+            ),
+            call.id,
+        )
+        for call in evidence.numeric_calls(Action.FORWARD, case.group)
+    ]
+
+
+def unheard(
+    evidence: Evidence, group: str, tries: Sequence[Try], tried: Mapping[str, Answer]
+) -> Deviation | None:
+    """Say so where calls come to the same with what a group gives as without it."""
+    pairs = [(evidence.answers[one.like], tried[one.call.id]) for one in tries]
+    ended = {answer.status for pair in pairs for answer in pair}
+    if ended != {AnswerStatus.OK} or not all(_same(*pair) for pair in pairs):
+        return None
+    case = first_of(evidence, group)
+    named = " and ".join(f"`{name}`" for name in case.gives)
+    sentence = f"{named} is not used: with {_given(case) or 'it'} all is as without it"
+    groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
+    return Deviation(
+        sentence, f"use {named} where the docstring says so", groups, unheard=frozenset(case.gives)
+    )
+
+
+def no_argument(evidence: Evidence, option: str) -> Deviation:
+    """Say that the signature has no such argument."""
+    sentence = f"`{option}` is no argument of `{evidence.target.name}`"
+    groups = _giving(evidence, option)
+    return Deviation(sentence, SIGNATURE, groups, unheard=frozenset([option]))
+
+
+def refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
+    """Say so where every call of a group raises, and no ordinary one does."""
+    ended = {
+        name: {
+            evidence.answers[call.id].status
+            for call in evidence.numeric_calls(Action.FORWARD, name)
+        }
+        for name in (PLAIN, group)
+    }
+    if ended != {PLAIN: {AnswerStatus.OK}, group: {AnswerStatus.RAISED}}:
+        return None
+    told = next(r for r in results if r.failed and r.id.name == group)
+    case = first_of(evidence, group)
+    where = f"with {_given(case) or named_in_full(case.gives)}"
+    if not case.of_what_it_gives and told.case is not None:
+        where = f"in the case '{told.case.name}'"
+    sentence = f"{where} {told.message}"
+    return Deviation(sentence, told.next_step, frozenset([group]))
+
+
+def first_of(evidence: Evidence, group: str) -> DrawnCase:
+    """Return the first case of a group."""
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    return next(case for case in cases if case.group == group)
+
+
+def _giving(evidence: Evidence, name: str) -> frozenset[str]:
+    """Return the groups whose every case gives something."""
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    without = {case.group for case in cases if name not in case.gives}
+    return frozenset(case.group for case in cases) - without
+
+
+def _given(case: DrawnCase) -> str:
+    """Return the options that a case gives, with their values."""
+    return ", ".join(f"{n}={v!r}" for n, v in case.options.items() if n in case.gives)
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Whether two answers have the same outputs, some at least, of modules of as many parameters.
+
+    A bias more or less makes no difference to outputs where it is zero.
+    """
+    before, after = (compared(answer.tensors, Group.OUTPUT) for answer in (one, other))
+    return bool(before) and (
+        one.info.registered == other.info.registered
+        and before.keys() == after.keys()
+        and all(exactly_equal(before[name], after[name]) for name in before)
+    )
+
+
+def named_in_full(names: Sequence[str]) -> str:
+    """Return some names, and that there are more."""
+    shown = [f"`{clean(name, 60)}`" for name in names[:_SHOWN]]
+    return f"{', '.join(shown)}{', …' if len(names) > _SHOWN else ''}"
