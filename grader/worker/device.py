@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.weak import WeakIdKeyDictionary
 
 from grader.worker.loading import WorkerError
 from grader.worker.protocol import Cause
@@ -32,10 +33,11 @@ class DeviceMix(WorkerError):
     cause = Cause.DEVICE
 
 
-class PretendTensor(torch.Tensor):
-    """A tensor that says it is on `meta`; `held` is what it holds."""
+_held: WeakIdKeyDictionary = WeakIdKeyDictionary()  # what each holds; no attribute tells it
 
-    held: Tensor
+
+class PretendTensor(torch.Tensor):
+    """A tensor that says it is on `meta`."""
 
     @staticmethod
     def __new__(cls, values: Tensor) -> "PretendTensor":
@@ -49,7 +51,7 @@ class PretendTensor(torch.Tensor):
                 dtype=values.dtype,
                 device=DEVICE,
             )
-            made.held = values.detach()
+            _held[made] = values.detach()
         return made
 
     @classmethod
@@ -139,7 +141,7 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 def values(tensor: Tensor) -> Tensor:
     """Return what a tensor holds, on the CPU."""
-    return tensor.held if isinstance(tensor, PretendTensor) else tensor
+    return _held[tensor] if isinstance(tensor, PretendTensor) else tensor
 
 
 def _is_in_place(func: Any) -> bool:

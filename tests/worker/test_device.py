@@ -101,7 +101,7 @@ def test_move_takes_parameters_and_buffers_along() -> None:
 def test_tensor_of_plain_numbers_is_made_where_it_is_asked_for(use: Any) -> None:
     with pretending(), device.PretendConstructors():
         made = use(elsewhere(2, 3))
-    assert made.held.tolist() == [[2.0, 3.0, 4.0]] * 2
+    assert device.values(made).tolist() == [[2.0, 3.0, 4.0]] * 2
 
 
 def test_values_are_read_as_an_accelerator_lets_code_do() -> None:
@@ -159,3 +159,9 @@ def test_pretend_device_is_the_same_in_inference_mode(use: Any, there: bool) -> 
 def test_pretend_device_refuses_to_mix_in_inference_mode() -> None:
     with pretending(), torch.inference_mode(), pytest.raises(device.DeviceMix):
         elsewhere(2, 3).add(torch.ones(3))
+
+
+def test_a_pretended_tensor_does_not_tell_what_it_holds() -> None:
+    held = [x for x in vars(elsewhere(3)).values() if isinstance(x, torch.Tensor)]
+    assert held == []
+    assert not hasattr(elsewhere(3), "held")
