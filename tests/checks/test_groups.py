@@ -146,7 +146,7 @@ IDLE = {
     "next_token_loss": ("exercise10", "return logits.sum() * 0"),
     "next_token_probabilities": ("exercise11", "return logits"),
     "generate": ("exercise11", "return nn.functional.pad(prompt, (0, num_tokens))"),
-    "learning_rate": ("exercise12", "return peak"),
+    "learning_rate": ("exercise12", "return floor"),
     "sinusoidal_encoding": ("exercise6", "return torch.zeros(seq_len, embed_dim)"),
 }  # fmt: skip
 

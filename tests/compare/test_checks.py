@@ -498,7 +498,7 @@ WRONG = {
     "even width only": Wrong(
         6,
         (("cosines[:, : embed_dim // 2]", "cosines"),),
-        {"sinusoidal_encoding/property/odd-width": "with an odd embed_dim: "},
+        {"sinusoidal_encoding/shape/odd-width": "in the case 'with an odd embed_dim' "},
     ),
     "sine and cosine exchanged": Wrong(
         6,
