@@ -15,7 +15,8 @@ from grader.checks.plan import build_plan
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder, load_course
 from grader.course.models import Exercise
-from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs, build_pairs
+from grader.key.build_bugs import BuiltKey, MutantRunner, add_bugs
+from grader.key.build_pairs import build_pairs
 from grader.key.builders import KeyOrder, tell_step
 from grader.key.declared import (
     refuse_other_defaults,
