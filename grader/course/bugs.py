@@ -45,6 +45,7 @@ class Variant(_Record):
         min_length=1, description="the replacements that make the mistake"
     )
     when: str = Field(default="", description="in place of the mistake's `when`")
+    step: str = Field(default="", description="in place of its `step`")
     hints: list[str] = Field(default=[], max_length=3, description="in place of its `hints`")
     needs: list[str] = Field(default=[], description="in place of its `needs`")
 
@@ -62,7 +63,7 @@ class Variant(_Record):
     @property
     def is_apart(self) -> bool:
         """Whether it has words of its own, and so is told apart from its mistake's others."""
-        return bool(self.when or self.hints or self.needs)
+        return bool(self.when or self.step or self.hints or self.needs)
 
 
 class Bug(_Record):
@@ -166,8 +167,9 @@ def load_bugs(folder: CourseFolder, exercise: Exercise, reference: str) -> list[
             raise CourseError(f"{entry}: '{bug.target}' is no target of {exercise.id}")
         if bug.key in seen:
             raise CourseError(f"{entry}: stands there twice for {bug.target}")
-        if bug.step and bug.step not in targets[bug.target].step_names:
-            raise CourseError(f"{entry}: '{bug.step}' is no step of {bug.target} in course.yml")
+        for step in filter(None, (bug.step, *(one.step for one in bug.also))):
+            if step not in targets[bug.target].step_names:
+                raise CourseError(f"{entry}: '{step}' is no step of {bug.target} in course.yml")
         if bug.lesson and find_passage(passages, bug.lesson) is None:
             raise CourseError(f"{entry}: no passage of the lesson begins with '{bug.lesson}'")
         for hint in bug.every_hint:

@@ -300,6 +300,7 @@ def _known(
             Way(
                 number,
                 own.when or bug.when,
+                own.step or bug.step,
                 tuple(own.hints or bug.hints),
                 tuple(own.needs or bug.needs),
             )

@@ -163,7 +163,8 @@ def bugs_from_json(data: Sequence[dict[str, object]]) -> BugBook:
 
 
 def _way_from_json(data: Mapping[str, Any]) -> Way:
-    return Way(data["number"], data["when"], tuple(data["hints"]), tuple(data["needs"]))
+    words = data["number"], data["when"], data["step"]
+    return Way(*words, tuple(data["hints"]), tuple(data["needs"]))
 
 
 def _proof_to_json(proof: Proof) -> dict[str, object]:

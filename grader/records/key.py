@@ -47,6 +47,7 @@ class Way:
 
     number: int  # of the variant, from 1
     when: str
+    step: str
     hints: tuple[str, ...]
     needs: tuple[str, ...]
 
@@ -102,7 +103,14 @@ class BugBook:
     @cached_property
     def _by_key(self) -> dict[str, KnownBug]:
         ways = [
-            replace(bug, when=way.when, hints=way.hints, needs=way.needs, number=way.number)
+            replace(
+                bug,
+                number=way.number,
+                when=way.when,
+                step=way.step,
+                hints=way.hints,
+                needs=way.needs,
+            )
             for bug in self.bugs
             for way in bug.ways
         ]

@@ -161,9 +161,10 @@ def test_a_variant_with_words_of_its_own_is_told_by_them_and_counts_as_its_bug(
     ("old", "new", "said"),
     [
         ("There are two too many.", "return doubled", "FILE: tripled: a hint contains"),
+        ("needs: [clone]", "step: halved", "FILE: tripled: 'halved' is no step"),
         ("[Count again., There are two too many.]", "[Count again.]", "FILE:9: [0].also[1]"),
     ],
-    ids=["hint", "hints"],
+    ids=["hint", "step", "hints"],
 )
 def test_a_variants_words_are_checked_like_its_bugs(
     small: CourseFolder, old: str, new: str, said: str

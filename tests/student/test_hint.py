@@ -249,7 +249,7 @@ def test_mistakes_that_cannot_be_told_apart_have_the_passages_of_all(
     shipped_engine: Engine,
 ) -> None:
     text = solution("exercise3").replace(
-        "heads_first = split.transpose(1, 2)", "heads_first = split"
+        "heads_first = split.transpose(1, 2)", "split.transpose(1, 2)\n    heads_first = split"
     )
     titles = [one.title for one in _advice_of(shipped_engine, "exercise3", text).lesson]
     assert titles == ["Time and heads are mixed", "A result thrown away"]
