@@ -96,7 +96,8 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
     """
     own = {d.name: d.own for d in evidence.answers[evidence.first_call.id].info.defaults}
     apart = [r for r in results if r.kind is Kind.PROPERTY and r.status is not Status.PASSED]
-    alone = len(own) == 1 and any(r.failed for r in apart)
+    right = not any(r.failed and r.kind in OF_CASES and r.id.name == PLAIN for r in results)
+    alone = right and len(own) == 1 and any(r.failed for r in apart)
     found = []
     for name in evidence.target.defaults:
         ungiven = frozenset(r.id.name for r in apart if _is_without(evidence, r.id.name, name))

@@ -58,7 +58,7 @@ def test_a_layer_of_two_parts_accuses_no_step(grade_text: GradeText) -> None:
     mixed = ("output = self.unify_heads(merged)", "output = self.unify_heads(merged * 1.01)")
     alone = grade_text({"exercise3": edited(HEADS, (line, shared))})
     told = _told(alone, "MultiHeadSelfAttention")
-    assert "one layer serves for two or more" in told
+    assert "one layer serves for queries and keys" in told
     beside = grade_text({"exercise3": edited(HEADS, (line, shared), mixed)})
     assert "✗" not in _told(beside, "MultiHeadSelfAttention")
 
