@@ -34,8 +34,7 @@ class Deviation:
         """Whether a failed check says nothing but this."""
         if check.kind is Kind.PROPERTY:
             cases = [evidence.case(call) for call in evidence.calls_of(check.name)]
-            given = any(not self.unheard.isdisjoint(case.gives) for case in cases)
-            return check.name in self.properties or given
+            return check.name in self.properties or self._is_given(cases)
         if check.kind is not Kind.BUG:
             of_type = check.kind is Kind.SHAPE and check.name in self.shapes
             return of_type or check.name in self.groups
@@ -45,9 +44,13 @@ class Deviation:
         proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
         plan = evidence.key.plan
         calls = [plan.call(CallId.parse(proof.call)) for proof in proofs]
-        groups = {plan.case(check.target, call.case).group for call in calls}
+        cases = [plan.case(check.target, call.case) for call in calls]
         untold = self.of_biases and any(lacks_bias(evidence, call) for call in calls)
-        return untold or bool(groups & self.groups)
+        return untold or self._is_given(cases) or any(c.group in self.groups for c in cases)
+
+    def _is_given(self, cases: Sequence[DrawnCase]) -> bool:
+        """Whether some case gives what is not heard."""
+        return any(not self.unheard.isdisjoint(case.gives) for case in cases)
 
     def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
         """Return the failed checks that it explains, those of known bugs aside."""

@@ -31,6 +31,8 @@ LOOP = """
     return prompt
 """
 SHIFTED = """
+    if tokens.size(1) < 2:
+        raise ValueError("nothing to predict")
     return nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 """
 HALF_COSINE = """
@@ -108,9 +110,11 @@ def test_a_generate_that_takes_the_largest_is_told_so(grade_text: GradeText) -> 
 def test_an_input_that_is_not_heard_costs_its_groups(grade_text: GradeText) -> None:
     result = grade_text(with_body("exercise10", "next_token_loss", SHIFTED))
     assert lost(result, "next_token_loss", Kind.NUMERIC) == ["lengths", "nothing-to-predict"]
-    sentence = "Right values where no option is given. One deviation: `lengths` is not used"
-    assert said(result, "next_token_loss").startswith(sentence)
-    assert share(result, "next_token_loss") >= 0.55
+    assert re.match(
+        "Right values where no option is given. .* `lengths` is not used: with it all is as without",
+        said(result, "next_token_loss"),
+    )
+    assert share(result, "next_token_loss") >= 0.7
 
 
 def test_cross_attention_without_a_mask_keeps_what_is_right(grade_text: GradeText) -> None:
