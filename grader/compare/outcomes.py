@@ -160,7 +160,7 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
 def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     fault, words = difference.fault, evidence.words
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
-        return "return true and false: a comparison gives them, and so does .bool()"
+        return "return true and false: a comparison gives them"
     if fault is Fault.SHAPE:
         return thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
