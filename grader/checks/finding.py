@@ -96,11 +96,10 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
     """
     own = {d.name: d.own for d in evidence.answers[evidence.first_call.id].info.defaults}
     apart = [r for r in results if r.kind is Kind.PROPERTY and r.status is not Status.PASSED]
-    right = not any(r.failed and r.kind in OF_CASES and r.id.name == PLAIN for r in results)
-    alone = right and len(own) == 1 and any(r.failed for r in apart)
     found = []
     for name in evidence.target.defaults:
         ungiven = frozenset(r.id.name for r in apart if _is_without(evidence, r.id.name, name))
+        alone = len(own) == 1 and any(r.failed for r in apart if r.id.name in ungiven)
         if ungiven and name in own and (alone or own[name] != _NONE):
             said = _of_default(evidence, name, clean(own[name], 60))
             found.append(Deviation(said, SIGNATURE, properties=ungiven, of_default=True))
