@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from grader.compare.diagnosis import Aside
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import lacks_bias
+from grader.records.calls import DrawnCase
 from grader.records.ids import CallId, CheckId
 from grader.records.key import CheckProof, Proof, ValueProof
 from grader.records.results import CheckResult, Kind
