@@ -212,3 +212,9 @@ def test_an_option_that_is_not_used_is_no_default(grade_text: GradeText) -> None
     result = grade_text({"exercise4": edited(solution("exercise4_feed_forward.py"), *edits)})
     assert find_check(result, "FeedForward/numeric").status is Status.FAILED
     assert not result.diagnoses[0].deviations
+
+
+def test_none_is_not_to_blame_where_another_property_fails(grade_text: GradeText) -> None:
+    """Beside a mistake the check of defaults is skipped, and says nothing of them."""
+    _, found = graded(grade_text, KEYS, *ALWAYS)
+    assert not any("where it is not given" in said for said in found.deviations)

@@ -239,14 +239,14 @@ def test_the_first_hint_is_on_what_breaks_the_case_that_is_shown(shipped_engine:
     """With one position it does not matter that the positions are summed."""
     (text,) = _changed(
         "exercise4_feed_forward.py",
-        ('activation: str = "relu"', 'activation: str = "gelu"'),
+        ('nn.ReLU() if activation == "relu"', 'nn.ReLU() if activation == "gelu"'),
         ("projected = self.contract(activated)", "projected = self.contract(activated.cumsum(1))"),
     ).values()
     exercise = shipped_engine.folder.course.exercise("exercise4")
     source = Source("a.py", units=(("a.py", text),))
     result = shipped_engine.run(exercise, Submission({"exercise4": source}), quick=True).result
     (found,) = result.diagnoses
-    assert found.bugs == ("activation-default-gelu", "mixes-positions")
+    assert found.bugs == ("activations-exchanged", "mixes-positions")
     assert "negative number" in found.hint
 
 
