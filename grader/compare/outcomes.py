@@ -277,7 +277,7 @@ def _return_step(returned: str, due: str, words: Vocabulary) -> str:
         return f"return {due.replace('a ', 'the ', 1)} itself, and nothing beside it"
     if due == "a number":
         return NUMBER_STEP
-    return words.of_array if returned == "ndarray" else words.tensors
+    return words.tensors
 
 
 def _shown_part(part: ReturnedValue) -> str:

@@ -47,10 +47,7 @@ class Vocabulary:
     )
     any_dtype: str = "follow the input's dtype: no .long(), no .float(), no fixed dtype"
     one_dtype: str = "make new ones with dtype=x.dtype, and no .float() or .half()"
-    tensors: str = "stay with torch's tensors to the end: no .numpy(), no .tolist(), no .item()"
-    of_array: str = (
-        "make a tensor of it: torch.from_numpy(...), or use torch's functions throughout"
-    )
+    tensors: str = "use torch's tensors from the beginning to the end: no numpy, no .tolist()"
     functions: str = "use torch's"  # in place of those of math
     no_numpy: str = "use torch's function of the same name"
     dropout: str = (

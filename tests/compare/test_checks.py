@@ -896,7 +896,7 @@ WRONG = {
         10,
         (("    real = places < lengths[:, None]  # (b, t - 1)\n",
           "    real = places < lengths[:, None] + 1\n"),),
-        {"next_token_loss/property/padding": "what stands in padded places"},
+        {"next_token_loss/numeric/lengths": "right shape but wrong values"},
     ),
     "the mean of nothing": Wrong(
         10,
