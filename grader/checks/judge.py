@@ -191,10 +191,12 @@ def point_to_hint(
     """
     line = cut_at(evidence)
     failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}
+    told = {r.next_step for r in results if r.kind in (Kind.SHAPE, Kind.NUMERIC)}
     pointed = []
     for r in results:
         bugs = [bug for bug in found.bugs if r.id in failed_by[bug]]
         of_property = r.kind is Kind.PROPERTY and r.failed and not r.told and bool(bugs)
+        of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in _OF_FORM and bool(bugs)
         if r.next_step in (BY_HAND, OVERFLOW) or gradient or of_property or of_form:
