@@ -98,7 +98,7 @@ RAISED = {
     ),
     "a size that is no whole number": Raised(
         "exercise3", "MultiHeadSelfAttention",
-        ((_SIZE, "size = embed_dim / num_heads if head_dim is None else head_dim"),),
+        ((_SIZE, "size = (embed_dim // num_heads if head_dim is None else head_dim) / 1"),),
         "a size is a whole number: divide with //, not with /",
     ),
     "a float in a shape": Raised(
