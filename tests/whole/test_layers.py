@@ -28,8 +28,8 @@ def test_torch_is_imported_in_processes_of_their_own_alone() -> None:
     there = {name for name in with_library("torch") if room_of(name) != "worker"}
     assert there == {
         "grader.audit.compose.program", "grader.audit.mutation", "grader.audit.trial",
-        "grader.key.build", "grader.key.build_bugs", "grader.key.build_pairs", "grader.key.declared", "grader.key.drawing",
-        "grader.key.reference",
+        "grader.key.build", "grader.key.build_bugs", "grader.key.build_pairs",
+        "grader.key.declared", "grader.key.drawing", "grader.key.reference",
     }  # fmt: skip
     assert "grader.worker.keras_layers" in with_library("keras")
     assert {room_of(name) for name in with_library("keras")} == {"worker"}
