@@ -167,7 +167,7 @@ COUNT_VALUES = (
 SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
 RESIZE = "look at the sizes where the layer is made"
 # steps that give way to a better one
-NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, FOLLOW_HINT)
+NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
 
 
 def _volume(case: DrawnCase) -> int:
