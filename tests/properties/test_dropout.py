@@ -22,11 +22,13 @@ def test_dropout_of_whole_rows_fails(
 
 def test_dropout_of_whole_rows_is_told_as_that(grade_text: GradeText) -> None:
     text = edited(solution("exercise4"), (_LAYER, "self.dropout = nn.Dropout1d(dropout)"))
-    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/dropout-in-training")
+    result = grade_text({"exercise4": text})
+    check = find_check(result, "FeedForward/property/dropout-in-training")
     assert check.message == (
         "in training mode numbers that lie side by side along `k` are not dropped independently"
     )
-    assert check.next_step.startswith("use nn.Dropout,")
+    assert check.next_step == "follow the hint of this part"
+    assert "dropout drops whole rows or columns" in result.diagnoses[0].sentence
 
 
 def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:
