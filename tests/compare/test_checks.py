@@ -898,6 +898,18 @@ WRONG = {
           "    real = places < lengths[:, None] + 1\n"),),
         {"next_token_loss/numeric/lengths": "right shape but wrong values"},
     ),
+    "shifted by the largest of all logits": Wrong(
+        10,
+        (("    log_probabilities = torch.log_softmax(predictions[real], dim=1)",
+          "    shifted = (predictions - logits.max()).exp()[real]\n"
+          "    log_probabilities = (shifted / shifted.sum(1, keepdim=True)).log()"),),
+        {"next_token_loss/property/padding": "what stands in padded places"},
+    ),
+    "pre-norm where nothing is said": Wrong(
+        5,
+        (("norm_first: bool = False", "norm_first: bool = True"),),
+        {"EncoderLayer/property/defaults": "where nothing is given by name"},
+    ),
     "the mean of nothing": Wrong(
         10,
         (("    if not real.any():\n", "    if False:\n"),),
