@@ -11,11 +11,10 @@ import numpy as np
 from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.needed import Names, left_by_text
 from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
-from grader.compare.wording import Claim, alternatives, cases_named, first_wrong_call
+from grader.compare.wording import Claim, cases_named, first_wrong_call, named
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId, CheckId
-from grader.records.key import KnownBug
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
@@ -328,13 +327,11 @@ class _Look:
         near = _nearest(found)
         found = {names: near[names] for names in left_by_text(self.evidence, near)}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
-        by_values = any(bug.shown_by_values for group in groups for bug in group)
-        by_values &= self._any_value(self.rows)
-        alike = self.own.count_behaviours(found)
-        if alike > (LISTED if by_values else 1):
+        shown = any(bug.shown_by_values for group in groups for bug in group)
+        by_values = shown and self._any_value(self.rows)
+        if self.own.count_behaviours(found) > (LISTED if by_values else 1):
             return None
         others = [book.by_key(some[0]) for some in beside]
-        bugs = [bug for group in groups for bug in group]
         claim = Claim(
             groups,
             [bug for bug in others if not self._is_said(bug.key)],
@@ -344,15 +341,7 @@ class _Look:
             everywhere=not self.aside.calls,
             compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
         )
-        return Diagnosis(
-            target=self.evidence.target.name,
-            bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
-            step=_first_step(self.evidence, groups[0]),
-            hint=bugs[0].hints[0],
-            evidence=claim.sentence,
-            either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
-            ways=tuple(dict.fromkeys(bug.name for bug in [*bugs, *others])),
-        )
+        return named(self.evidence, groups, others, claim.sentence)
 
     def _is_said(self, name: str) -> bool:
         """Whether deviations tell all that a bug fails here."""
@@ -384,9 +373,3 @@ def _is_unwritten(evidence: Evidence) -> bool:
     """Whether the submission's own code says at each call that it is not written yet."""
     found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
     return all(e is not None and e.type == "NotImplementedError" and e.frames for e in found)
-
-
-def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
-    steps = evidence.target.step_names
-    broken = [bug.step for bug in bugs if bug.step in steps]
-    return min(broken, key=steps.index, default="")

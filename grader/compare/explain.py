@@ -276,11 +276,8 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     if case is not None and not turned and (sizes := missized(evidence, answer, case)):
         return replace(outcome, message=sizes, detail="", next_step=RESIZE)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
-        step = (
-            f"{outcome.next_step}; `{plain[0]}` is a plain tensor: what is trained is "
-            f"{words.weight}"
-        )
-        return replace(outcome, next_step=step)
+        trained = f"`{plain[0]}` is a plain tensor: what is trained is {words.weight}"
+        return replace(outcome, next_step=f"{outcome.next_step}; {trained}")
     return outcome
 
 

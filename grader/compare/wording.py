@@ -59,6 +59,31 @@ def ways_of(groups: Sequence[Sequence[KnownBug]], between: str = "; or ") -> str
     return between.join(ways.values())
 
 
+def named(
+    evidence: Evidence,
+    groups: Sequence[Sequence[KnownBug]],
+    others: Sequence[KnownBug],
+    sentence: str,
+) -> Diagnosis:
+    """Name groups of bugs, one of which it is, and others that are there with any of them."""
+    bugs = [bug for group in groups for bug in group]
+    return Diagnosis(
+        target=evidence.target.name,
+        bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
+        step=_first_step(evidence, groups[0]),
+        hint=bugs[0].hints[0],
+        evidence=sentence,
+        either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
+        ways=tuple(dict.fromkeys(bug.name for bug in [*bugs, *others])),
+    )
+
+
+def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
+    steps = evidence.target.step_names
+    broken = [bug.step for bug in bugs if bug.step in steps]
+    return min(broken, key=steps.index, default="")
+
+
 def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     """Return a bug for each thing that is done under one of some, () where there is one thing."""
     ways: dict[str, str] = {}

@@ -96,6 +96,18 @@ def run_exercise(
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)
+    return _run_with_words(exercise, source, evidence, rounds, pairs, quick=quick)
+
+
+def _run_with_words(
+    exercise: Exercise,
+    source: Source,
+    evidence: Mapping[str, Evidence],
+    rounds: Rounds,
+    pairs: Pairs,
+    *,
+    quick: bool,
+) -> Run:
     causes = partial(_causes_of, exercise, source)
     told: dict[str, Judged] = {}
     for target in exercise.targets:

@@ -267,11 +267,7 @@ class MutantRunner:
 
 
 def _known(
-    folder: CourseFolder,
-    exercise: Exercise,
-    bug: Bug,
-    findings: Sequence[Finding],
-    key: AnswerKey,
+    folder: CourseFolder, exercise: Exercise, bug: Bug, findings: Sequence[Finding], key: AnswerKey
 ) -> KnownBug:
     proofs, margins = [], []
     for number, found in enumerate(findings):
@@ -296,17 +292,19 @@ def _known(
         min((m[0] for m in margins), default=None),
         min((m[1] for m in margins), default=None),
         tuple(bug.needs),
-        tuple(
-            Way(
-                number,
-                own.when or bug.when,
-                own.step or bug.step,
-                tuple(own.hints or bug.hints),
-                tuple(own.needs or bug.needs),
-            )
-            for number, own in enumerate(bug.also, start=1)
-            if own.is_apart
-        ),
+        tuple(_way(bug, place) for place, own in enumerate(bug.also) if own.is_apart),
+    )
+
+
+def _way(bug: Bug, place: int) -> Way:
+    """Return a variant of a bug with words of its own; the bug's stand for those it lacks."""
+    own = bug.also[place]
+    return Way(
+        place + 1,
+        own.when or bug.when,
+        own.step or bug.step,
+        tuple(own.hints or bug.hints),
+        tuple(own.needs or bug.needs),
     )
 
 

@@ -1,5 +1,6 @@
 """Runs two known bugs at once: what the answers look like under both."""
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ from grader.course.models import Target
 from grader.key.build_bugs import MutantRunner, affected
 from grader.key.builders import tell_step
 from grader.records.key import bug_key
-from grader.records.signatures import Code, Suspects
+from grader.records.signatures import Code, Signature, Suspects
 
 
 def build_pairs(runner: MutantRunner) -> dict[str, Suspects]:
@@ -31,21 +32,33 @@ def build_pairs(runner: MutantRunner) -> dict[str, Suspects]:
     for target in exercise.targets:
         tell_step(f"{exercise.id}/{target.name}")
         near = [m for m in mutants if target in affected(exercise, m.bug.target)]
-        looks = [_look(runner, mutant, target) for mutant in near]
-        rows, made = [], set()
-        for (first, one), (second, other) in combinations(zip(near, looks, strict=True), 2):
-            keys, names = (first.bug.key, second.bug.key), (first.name, second.name)
-            own = target.name in (first.bug.target, second.bug.target) and len(set(keys)) > 1
-            audits = sized.issuperset(keys)
-            own &= audits or shown.issuperset(keys)
-            if (names, one, other) in made or not own:
-                continue  # other ways to write the same come to the same
-            if (both := compose(first, second, source)) is not None:
-                made.add((names, one, other))
-                rows.append((names, runner.sign_pair(both, target, audits=audits)))
-        if some := [(names, signature) for names, signature in rows if signature is not None]:
-            found[target.name] = Suspects.gather(some)
+        if rows := list(_sign_pairs(runner, target, near, shown, sized)):
+            found[target.name] = Suspects.gather(rows)
     return found
+
+
+def _sign_pairs(
+    runner: MutantRunner,
+    target: Target,
+    mutants: Sequence[Mutant],
+    shown: set[str],
+    sized: set[str],
+) -> Iterator[tuple[tuple[str, str], Signature]]:
+    """Yield the names and the answers of two bugs of which at least one is the target's own."""
+    looks = [_look(runner, mutant, target) for mutant in mutants]
+    made = set()
+    for (first, one), (second, other) in combinations(zip(mutants, looks, strict=True), 2):
+        keys, names = (first.bug.key, second.bug.key), (first.name, second.name)
+        own = target.name in (first.bug.target, second.bug.target) and len(set(keys)) > 1
+        audits = sized.issuperset(keys)
+        own &= audits or shown.issuperset(keys)
+        if (names, one, other) in made or not own:
+            continue  # other ways to write the same come to the same
+        if (both := compose(first, second, runner.source)) is not None:
+            made.add((names, one, other))
+            signature = runner.sign_pair(both, target, audits=audits)
+            if signature is not None:
+                yield names, signature
 
 
 def _look(runner: MutantRunner, mutant: Mutant, target: Target) -> bytes:

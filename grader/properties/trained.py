@@ -48,11 +48,8 @@ def judge_trained(evidence: Evidence) -> Judgement:
         case = evidence.case(call)
         if answer.status is not AnswerStatus.OK:
             return explain_status(evidence, answer, case)
-        idle = {
-            role
-            for role, array in of_group(expected.tensors, Group.GRADIENT).items()
-            if np.abs(array).max(initial=0.0) < 1e-12
-        }
+        gradients = of_group(expected.tensors, Group.GRADIENT)
+        idle = {role for role, one in gradients.items() if np.abs(one).max(initial=0.0) < 1e-12}
         cut = {one.name: one for one in answer.info.untrained}
         same = CallId(evidence.target.name, call.case, Action.FORWARD)  # lists the parameters
         cuts.append(({one.name for one in evidence.answers[str(same)].info.names}, {*cut}))

@@ -162,14 +162,10 @@ class Suspects:
             return []  # exceptions alone tell mistakes apart badly: many raise in the same places
         equal, apart = self.equal_calls(seen, tolerance)
         broken = ~reference.equal_rows(self, tolerance)
-        misses = (broken & correct).sum(axis=1)
-        enough = (broken & ~correct).sum(axis=1) > misses
-        for branch in branches:
-            if not (~correct & ~branch).any() and not correct.all():
-                enough |= ~(broken & correct & branch).any(axis=1)
-        fits = (equal | correct).all(axis=1) & enough
+        fits = (equal | correct).all(axis=1) & _explain(broken, correct, branches)
         if not fits.any():
             return []
+        misses = (broken & correct).sum(axis=1)
         least = misses[fits].min()
         return [
             (self.names[row], float(apart[row][~correct].max()))
@@ -198,3 +194,12 @@ class Suspects:
         apart = np.abs(others.values - self.values) / (1 + np.abs(self.values))
         same = (others.codes == self.codes).all(axis=2) & (apart.max(axis=2) <= tolerance)
         return np.asarray(same)
+
+
+def _explain(broken: Array, correct: Array, branches: Sequence[Array]) -> Array:
+    """Which suspects, that break some calls, explain those that are not `correct`."""
+    enough = (broken & ~correct).sum(axis=1) > (broken & correct).sum(axis=1)
+    for branch in branches:
+        if not (~correct & ~branch).any() and not correct.all():
+            enough |= ~(broken & correct & branch).any(axis=1)
+    return np.asarray(enough)

@@ -83,10 +83,11 @@ def render_told(
     where the student has a file of lines, and not a notebook. `command` is how a command begins;
     the next hint is offered where it is `kept` which were told.
     """
+    exercise = given.partition(" ")[0]
     if told is None:
-        return f"{given.partition(' ')[0]} is complete: no hint is needed."
+        return f"{exercise} is complete: no hint is needed."
     advice, degree = told.advice, told.degree
-    count, exercise = len(advice.hints), given.partition(" ")[0]
+    count = len(advice.hints)
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
     if advice.finding:
         lines += ["", *wrapped(advice.finding, width, first="  ▸ ", hang=4)]
@@ -95,10 +96,11 @@ def render_told(
         lines += wrapped(hint, width, first=f"  {place}  ", hang=5)
     for where in _where(advice, degree, notebook=notebook):
         lines += ["", *wrapped(where, width, first="  ", hang=2)]
-    after = f"{command}{'hint' if degree < count else 'explain'} {given}"
-    what = "a plainer one" if degree < count else "that was the plainest; your run step by step"
-    if degree < count and not kept:
-        what, after = "all of them", f"{after} --all"
+    what, after = "that was the plainest; your run step by step", f"{command}explain {given}"
+    if degree < count:
+        what, after = "a plainer one", f"{command}hint {given}"
+        if not kept:
+            what, after = "all of them", f"{after} --all"
     return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])
 
 

@@ -12,7 +12,7 @@ _NUMBERS = (bool, int, float)
 _SHOWN = 60  # characters of a default that are told
 
 
-def own_defaults(function: Callable[..., Any]) -> dict[str, Any]:
+def own_defaults(function: Callable[..., Any]) -> Mapping[str, object]:
     """Return the default of each argument that can be given by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -21,7 +21,7 @@ def own_defaults(function: Callable[..., Any]) -> dict[str, Any]:
     return {one.name: one.default for one in parameters if one.kind in _NAMED}
 
 
-def other_defaults(own: Mapping[str, Any], asked: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def other_defaults(own: Mapping[str, object], asked: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return what is asked for of the arguments whose own default is another, or is not there.
 
     What None stands for only the code knows. An object, as a function in place of its name, says
@@ -32,7 +32,7 @@ def other_defaults(own: Mapping[str, Any], asked: Mapping[str, Scalar]) -> dict[
     }
 
 
-def claim_defaults(own: Mapping[str, Any], asked: Mapping[str, Scalar]) -> list[DefaultClaim]:
+def claim_defaults(own: Mapping[str, object], asked: Mapping[str, Scalar]) -> list[DefaultClaim]:
     """Return what is told of them."""
     return [
         DefaultClaim(name, "" if own[name] is _NONE else repr(own[name])[:_SHOWN])

@@ -70,7 +70,7 @@ class Targets:
         self._shared = {} if shared is None else shared
         self._recipes: Recipes = {}
         self._memories: dict[str, Memory] = {}
-        self._own_defaults: dict[str, dict[str, Any]] = {}
+        self._own_defaults: dict[str, Mapping[str, object]] = {}
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
@@ -90,7 +90,7 @@ class Targets:
         """Tell the defaults that the target has in place of those that are asked for."""
         return claim_defaults(self._own(call.target), call.defaults)
 
-    def _own(self, target: str) -> dict[str, Any]:
+    def _own(self, target: str) -> Mapping[str, object]:
         if target not in self._own_defaults:
             self._own_defaults[target] = own_defaults(self.namespace[target])
         return self._own_defaults[target]
