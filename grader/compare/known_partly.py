@@ -24,9 +24,9 @@ from grader.worker.protocol import Action
 
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
+_WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 _SINGLE = 3  # where an output is one number each: so many for each bug
 _NOT_ALL = "Not all that fails comes of it"
-_WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,10 @@ def known_partly(
     own = evidence.key.suspects.get(name)
     if own is None or look.wrong.sum() <= 1:
         return None
-    found = look.best(own.of_values(look.rows))
+    singles = own.of_values(look.rows)
+    found = look.best(singles)
     if (both := pairs().get(name)) is not None:
-        more = look.best(of_calls(both, evidence.calls, look.rows))
+        more = look.best(of_calls(both, evidence.calls, look.rows), singles)
         better = more and (not found or more[0].count > found[0].count)
         if better and own.count_behaviours(fit.names for fit in more) == 1:
             found = more  # of several, the second would be a guess
@@ -88,8 +89,11 @@ class _Look:
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
 
-    def best(self, suspects: Suspects) -> list[_Fit]:
-        """The suspects that explain most of the wrong cases, and break no right one."""
+    def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
+        """The suspects that explain most of the wrong cases, and break no right one.
+
+        Of two bugs at once each has to show in what they explain, beside what `singles` give.
+        """
         same, apart = suspects.equal_calls(self.seen, STRICT)
         possible = np.asarray((same | ~self.right).all(axis=1))
         explained = same & self.wrong & possible[:, np.newaxis]
@@ -99,6 +103,10 @@ class _Look:
         due = np.minimum(self.numbers * bugs, _NUMBERS)
         fits = (count >= self.least) & (numbers >= due)
         fits &= np.array([self.allows(names) for names in suspects.names], dtype=bool)
+        for row in np.flatnonzero(fits):
+            fits[row] = not self._by_one_size(explained[row])
+            if fits[row] and singles is not None:
+                fits[row] = _acts(suspects, int(row), singles, explained[row])
         if not fits.any():
             return []
         most = count[fits].max()
@@ -108,6 +116,21 @@ class _Look:
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, int(most), far))
         return list(found.values())
+
+    def _by_one_size(self, explained: Array) -> bool:
+        """Whether what is explained has a size, beyond 1, that no other wrong case has.
+
+        It may be so by chance: 2 / √d is 1 where d is 4. With a size of 1 mistakes often vanish.
+        """
+        dims = [self.evidence.case(call).dims for call in self.calls]
+        here = [dims[i] for i in np.flatnonzero(explained)]
+        others = [dims[i] for i in np.flatnonzero(self.wrong & ~explained)]
+        return bool(others) and any(
+            size > 1
+            and all(one.get(dim) == size for one in here)
+            and not any(one.get(dim) == size for one in others)
+            for dim, size in here[0].items()
+        )
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""
@@ -126,6 +149,15 @@ def _is_telling(output: Array) -> bool:
     """Whether an output is more than one number again and again, which many mistakes give."""
     numbers = output[np.isfinite(output)]
     return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))
+
+
+def _acts(suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
+    """Whether each of two bugs changes what the other gives alone, in some calls."""
+    both = suspects.only(np.arange(len(suspects.names)) == row)
+    alone = [i for i, names in enumerate(singles.names) if set(names) < set(suspects.names[row])]
+    return not any(
+        both.equal_calls(singles.signature(i), STRICT)[0][0][explained].all() for i in alone
+    )
 
 
 def _worded(

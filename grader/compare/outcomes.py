@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.compare.arrays import Difference, match
+from grader.compare.arrays import Difference, match, shape_difference
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -175,15 +175,35 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
-    It is a tensor in place of a number, an array in place of a tensor, or stands among others.
+    It is a tensor in place of a number, an array in place of a tensor, stands among others, or has
+    axes of one in front.
     """
     answer = evidence.answers[call.id]
     for name, part in zip(evidence.target.outputs, answer.info.parts, strict=False):
+        came = answer.tensors.get(tensor_name(Group.OUTPUT, name))
+        if came is None:
+            continue
         number = evidence.target.output_specs[name].kind == NUMBER
-        other = part.type not in _NUMBERS if number else part.shape is None
-        if other and tensor_name(Group.OUTPUT, name) in answer.tensors:
+        if part.type not in _NUMBERS if number else part.shape is None:
             return _of_other_type(evidence, name, part)
+        if not number and tuple(part.shape or ()) != came.shape:
+            return _with_axes_in_front(tuple(part.shape or ()), came.shape)
     return None
+
+
+def _with_axes_in_front(came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
+    wrong = shape_difference(came, due)
+    count = len(came) - len(due)
+    what = "an axis of one" if count == 1 else f"{count} axes of one"
+    return Judgement(
+        Status.FAILED,
+        f"the output has {what} in front that nobody asked for",
+        wrong.message,
+        f"return it without: `[{', '.join('0' * count)}]` at the end takes it away",
+        wrong.expected,
+        wrong.actual,
+        fault=Fault.SHAPE,
+    )
 
 
 def _label(evidence: Evidence, name: str) -> str:

@@ -216,12 +216,14 @@ class TargetPlanner:
         """Return a call that tells in which form its outputs come back."""
         specs = self.target.output_specs
         after = [spec.after for spec in specs.values() if spec.after]
+        axes = [len(spec.axes) for spec in specs.values()]
         return replace(
             call,
             after=list(self.target.inputs).index(after[0]) if after else None,
             numbers=[name for name, spec in specs.items() if spec.kind == NUMBER],
             opaque=[name for name, spec in specs.items() if spec.kind == OPAQUE],
             as_dict=self.target.as_dict,
+            axes=axes[0] if len(axes) == 1 else None,
         )
 
     def _construct(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:

@@ -371,7 +371,7 @@ def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
             raise TypeError(f"a dict of {', '.join(call.outputs)} was expected")
         return [returned[name] for name in call.outputs]
     if count == 1:
-        return [unwrapped(call.outputs[0], returned)]
+        return [unwrapped(call, returned)]
     if not isinstance(returned, tuple | list) or len(returned) != count:
         raise TypeError(f"{count} tensors were expected, a {type_name(returned)} came")
     return list(returned)

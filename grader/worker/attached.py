@@ -82,14 +82,21 @@ def named(found: Sequence[Loose]) -> list[LooseClaim]:
 
 
 def loose_things(module: nn.Module) -> list[Loose]:
-    """Return unregistered tensors and modules in a module's attributes."""
-    return [
+    """Return unregistered tensors and modules in a module's attributes.
+
+    What is registered as well may stand in a list, or where else it likes.
+    """
+    found = [
         Loose(f"{path}.{name}".lstrip("."), what, thing)
         for path, part in module.named_modules()
         for name, value in vars(part).items()
         if name not in _OF_ANY_MODULE
         for what, thing in sorted(_hidden_in(value, 0), key=lambda pair: pair[0])
     ]
+    if not found:
+        return []
+    registered = {id(one) for one in (*module.modules(), *module.parameters(), *module.buffers())}
+    return [one for one in found if id(one.thing) not in registered]
 
 
 def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:

@@ -64,7 +64,7 @@ class CallClaim:
         self.info.count = len(parts)
         self.info.parts = [_describe(part) for part in parts[:_LISTED]]
         for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
-            self.add_output(call, name, unwrapped(name, part) if single else part)
+            self.add_output(call, name, unwrapped(call, part) if single else part)
 
     def _add_dict(self, call: WorkerCall, returned: dict[Any, Any]) -> None:
         named = {name: returned[name] for name in call.outputs if name in returned}
@@ -75,17 +75,23 @@ class CallClaim:
             self.add_output(call, name, part)
 
 
-def unwrapped(name: str, value: Any) -> Any:
+def unwrapped(call: WorkerCall, value: Any) -> Any:
     """Return the one output that is due, where it came in another form.
 
-    That is the first of several things, one by its name, or an array. The form is told by itself.
+    That is the first of several things, one by its name, an array, or a tensor with axes of one in
+    front. The form is told by itself.
     """
+    (name,) = call.outputs
     if type(value) in (tuple, list) and value:
         value = value[0]
     elif type(value) is dict and (name in value or len(value) == 1):
         value = value.get(name, next(iter(value.values())))
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
-        return torch.from_numpy(value.copy())
+        value = torch.from_numpy(value.copy())
+    if isinstance(value, Tensor) and call.axes is not None:
+        spare = max(value.dim() - call.axes, 0)
+        if spare and set(value.shape[:spare]) == {1}:
+            return value.reshape(value.shape[spare:])
     return value
 
 

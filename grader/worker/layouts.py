@@ -178,6 +178,8 @@ def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> lis
         layouts.append(Layout(Form.OUT_IN, shape, (0, 1)))
     if len(target) == 3:
         layouts += _stacked_layouts(shape, target, stacked)
+    elif len(layouts) > 1 and len(item_shape) == 3:
+        layouts += _stacked_layouts(shape, item_shape, stacked)  # of one: other sizes tell which
     return layouts
 
 

@@ -190,6 +190,7 @@ class WorkerCall:
     learning: Learning | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
     as_dict: bool = False  # the outputs come in a dict
+    axes: int | None = None  # of the one output that is due, how many it has
     opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
     pieces: Pieces | None = None
     generator: str = ""  # the argument by which a source of random numbers is given

@@ -1,5 +1,6 @@
 """What a step of training is given beside a model: an optimizer, and a loss."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,8 +30,12 @@ class Momentum:
             elif p.grad is not None:
                 p.grad = torch.zeros_like(p.grad)
 
-    def step(self) -> None:
-        """Move every parameter that has a gradient."""
+    def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor | None:
+        """Move every parameter that has a gradient; return the loss that a closure makes first."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         (group,) = self.param_groups
         with torch.no_grad():
             for p in group["params"]:
@@ -38,6 +43,7 @@ class Momentum:
                     past = self.state.get(p, torch.zeros_like(p))
                     self.state[p] = past * group["momentum"] + p.grad
                     p.sub_(self.state[p] * group["lr"])
+        return loss
 
 
 def squared_error(model: nn.Module, batch: Tensor) -> Tensor:

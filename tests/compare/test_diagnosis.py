@@ -176,6 +176,28 @@ def test_a_tensor_that_comes_in_another_form_costs_its_own_check(
     assert _of(result, function).deviations == (told,)
 
 
+@pytest.mark.parametrize(
+    ("back", "what", "step"),
+    [
+        ("encoding[None]", "an axis of one", "`[0]`"),
+        ("encoding[None, None]", "2 axes of one", "`[0, 0]`"),
+    ],
+)
+def test_axes_of_one_in_front_cost_the_check_of_shapes(
+    grade_text: Callable[..., Any], back: str, what: str, step: str
+) -> None:
+    function = "sinusoidal_encoding"
+    text = _changed("exercise6_position_encoding.py", ("return encoding\n", f"return {back}\n"))
+    result = grade_text(text)
+    failed = [c for c in result.checks if c.target == function and c.failed]
+    assert {c.id.kind for c in failed} <= {Kind.SHAPE, Kind.BUG}
+    (shape,) = (c for c in failed if c.id.kind is Kind.SHAPE)
+    told = f"the output has {what} in front that nobody asked for"
+    assert shape.message == told
+    assert step in shape.next_step
+    assert _of(result, function).deviations == (told,)
+
+
 def test_layers_without_telling_names_are_tried_in_float32_too(
     grade_text: Callable[..., Any],
 ) -> None:

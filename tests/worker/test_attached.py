@@ -34,3 +34,9 @@ def test_layers_in_any_container_are_found(held: object) -> None:
     module = nn.Module()
     module.layers = held  # type: ignore[assignment]
     assert [(one.path, one.what) for one in loose_things(module)] == [("layers", "module")]
+
+
+def test_what_is_registered_may_stand_in_a_list_too() -> None:
+    module = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
+    module.again = [*module, *module.parameters(), *module.buffers()]  # type: ignore[assignment]
+    assert loose_things(module) == []

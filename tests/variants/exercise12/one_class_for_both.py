@@ -32,13 +32,14 @@ def _shorten(parameters, limit):
 
 
 def training_step(model, optimizer, loss_function, batch, *, max_norm=1.0):
-    optimizer.zero_grad()
-    loss = loss_function(model, batch)
-    before = loss.item()
-    loss.backward()
-    _shorten(list(model.parameters()), max_norm)
-    optimizer.step()
-    return before
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_function(model, batch)
+        loss.backward()
+        _shorten(list(model.parameters()), max_norm)
+        return loss
+
+    return optimizer.step(closure).item()
 
 
 class _Digits(torch.nn.Module):
