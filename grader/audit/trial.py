@@ -11,7 +11,7 @@ from itertools import combinations
 
 from grader.audit.records import BugTrial, PairReport, PairTrial
 from grader.compare.diagnosis import LISTED, diagnose
-from grader.compare.signature import STRICT, value_rows
+from grader.compare.signature import STRICT, of_calls, value_rows
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.errors import CourseError
 from grader.key.build_bugs import BuiltKey, Finding, MutantRunner, affected
@@ -97,11 +97,10 @@ def _try_shown_pairs(
 ) -> Iterator[PairReport]:
     """Tell how each pair that values show would be reported, from the signatures alone."""
     suspects = runner.key.suspects
-    singles = {
-        target: suspects[target].of_values(value_rows(runner.key.plan.of_target(target)))
-        for target in pairs
-    }
-    values = {t: some.of_values(range(some.codes.shape[1])) for t, some in pairs.items()}
+    calls = {target: runner.key.plan.of_target(target) for target in pairs}
+    rows = {target: value_rows(own) for target, own in calls.items()}
+    singles = {target: suspects[target].of_values(rows[target]) for target in pairs}
+    values = {target: of_calls(some, calls[target], rows[target]) for target, some in pairs.items()}
     for target, row in shown:
         seen = values[target].signature(row)
         alone = {one for (one,), _ in singles[target].matching(seen, STRICT)}
