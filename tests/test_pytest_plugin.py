@@ -75,6 +75,7 @@ def test_collecting_loads_no_torch(course: Path) -> None:
     assert "exercises/exercise3_multi_head.py" in ran.out
 
 
+@pytest.mark.long
 def test_what_was_checked_is_not_graded_again(course: Path, run_grade: RunGrade) -> None:
     (course / "exercises" / _FILE).write_bytes((SUBMISSIONS / "perfect" / _FILE).read_bytes())
     (course / "conftest.py").write_text(_NO_TORCH)

@@ -370,6 +370,7 @@ def _expected(document: dict[str, Any]) -> dict[str, str]:
     return {check["id"]: repr(check["expected"]) for check in checks if check["expected"]}
 
 
+@pytest.mark.long
 def test_batch_keeps_students_with_odd_names_apart(
     tmp_path: Path, statistics: CourseFolder
 ) -> None:

@@ -79,6 +79,7 @@ def test_parts_divide_the_course(parts: str, told: str) -> None:
     assert told in str(caught.value)
 
 
+@pytest.mark.long
 def test_parts_are_listed_with_a_total_of_each(source: Path, run_grade: RunGrade) -> None:
     shown = run_grade("list", "--course", source).out
     assert "columns  Of columns, 11 points\nexercise1" in shown
@@ -151,6 +152,7 @@ def _row(path: Path, student: str) -> dict[str, str]:
     return row
 
 
+@pytest.mark.long
 def test_batch_grades_one_part(
     source: Path, students: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:
@@ -182,6 +184,7 @@ def test_release_of_a_part_has_those_before_it(
     assert names == {f"exercises/{FIRST}", f"exercises/{SECOND}"}
 
 
+@pytest.mark.long
 def test_pack_and_check_tell_the_points_of_each_part(
     source: Path, tmp_path: Path, run_grade: RunGrade
 ) -> None:

@@ -180,6 +180,7 @@ def test_results_are_the_same_where_a_worker_is_killed(
     wait_until(lambda: len(client.nthreads()) == 2)
 
 
+@pytest.mark.long
 def test_a_head_that_is_killed_goes_on(
     client: Client, handed_in: Path, alone: Any, tmp_path: Path
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_head_that_is_killed_goes_on(
     client.run(cluster_work.forget_all)  # what the killed one left
 
 
+@pytest.mark.long
 def test_interrupted_run_leaves_the_cluster_as_it_was(
     client: Client, few: Path, statistics: CourseFolder, tmp_path: Path
 ) -> None:
@@ -329,6 +331,7 @@ def test_worker_without_grader_is_refused(client: Client, monkeypatch: pytest.Mo
     assert all("is not installed there" in one.refused for one in asked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -356,6 +359,7 @@ def test_worker_that_cannot_grade_is_left_out_by_name(
     assert_same(kept(tmp_path / "r"), alone)
 
 
+@pytest.mark.long
 def test_doctor_tells_what_each_worker_is(client: Client) -> None:
     address = str(client.scheduler_info()["address"])
     script = Path(sys.executable).with_name("grade")
@@ -391,6 +395,7 @@ def test_scheduler_that_is_not_there(
         pytest.fail("it is there")
 
 
+@pytest.mark.long
 def test_scheduler_without_workers_says_so_or_waits(
     few: Path, statistics: CourseFolder, alone: Any, tmp_path: Path
 ) -> None:
@@ -428,6 +433,7 @@ def dispatched(
     return sorted(done), given_up, told
 
 
+@pytest.mark.long
 def test_task_that_takes_three_workers_down_is_set_aside(client: Client, tmp_path: Path) -> None:
     contents = [b"%02d" % number for number in range(30)] + [b"kill", b"once", b"fault"]
     done, given_up, _ = dispatched(client, tmp_path / "log", contents)
@@ -437,6 +443,7 @@ def test_task_that_takes_three_workers_down_is_set_aside(client: Client, tmp_pat
     wait_until(lambda: len(client.nthreads()) == 2)
 
 
+@pytest.mark.long
 def test_worker_that_hangs_loses_nothing(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

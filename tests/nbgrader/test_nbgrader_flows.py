@@ -18,7 +18,7 @@ from grader.nbgrader.init import init_directory
 from grader.notebook.finding import COURSE_VARIABLE
 
 # nbgrader and what it is made of warn about themselves, which is none of ours
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.long]
 
 COURSE = TESTS / "courses" / "statistics"
 NAME = "statistics"

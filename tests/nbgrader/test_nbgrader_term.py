@@ -46,7 +46,7 @@ from grader.nbgrader.handin import Handin
 from grader.nbgrader.verdicts import NotebookGrader
 
 # nbgrader and what it is made of warn about themselves, which is none of ours
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.long]
 
 BULK = f"grade nbgrader autograde {NAME} --force"
 
@@ -130,7 +130,6 @@ def test_attacked_notebook_is_graded_in_no_kernel_of_its_own(term: Term) -> None
         assert notebook["metadata"]["kernelspec"]["name"] == "python3"
 
 
-@pytest.mark.long
 def test_stock_kernel_gives_the_same_grades(term: Term, tmp_path: Path) -> None:
     directory = tmp_path / "stock"
     left = shutil.ignore_patterns("autograded", "linked")
@@ -262,7 +261,6 @@ def test_feedback_runs_nothing_that_students_wrote(term: Term) -> None:
     assert "<strong>this</strong> stays" in page
 
 
-@pytest.mark.long
 def test_feedback_on_hidden_cases_is_in_the_words_of_the_public_ones(term: Term) -> None:
     config = term.directory / "nbgrader_config.py"
     public = config.read_text("utf-8")

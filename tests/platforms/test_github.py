@@ -20,6 +20,8 @@ from grader.bundle.release import make_bundle
 from grader.course.load import load_course
 from grader.files import zipped
 
+pytestmark = pytest.mark.long
+
 PLATFORMS = ROOT / "platforms"
 COURSE = TESTS / "courses" / "statistics"
 SOLUTIONS = sorted((COURSE / "solutions").glob("exercise*.py"))

@@ -26,6 +26,8 @@ from grader.key.secret import hidden_secret
 from grader.records.results import Document
 from grader.report.gradescope import results_json
 
+pytestmark = pytest.mark.long
+
 COURSE = TESTS / "courses" / "statistics"
 SCHEMA = json.loads((Path(__file__).parent / "gradescope.schema.json").read_text("utf-8"))
 RIGHT = {

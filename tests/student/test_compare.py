@@ -136,6 +136,7 @@ def said(bundle: dict[str, bytes]) -> str:
     return all_that_is_said(bundle)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_no_solution_travels_in_the_ordinary_bundle(
     bundle: dict[str, bytes], said: str, exercise_id: str

@@ -319,7 +319,7 @@ def targets_of(result: ExerciseResult) -> list[str]:
         ([(SELF, SELF + "    return x, x\n")], "should return a tensor, it returned a tuple"),
         (
             [(SELF, SELF + "    return x.numpy()\n")],
-            "should return a tensor, it returned a ndarray",
+            "should return a tensor, it returned an ndarray",
         ),
         ([(SELF, SELF + "    return x.tolist()\n")], "should return a tensor, it returned a list"),
         ([(SELF, SELF + "    return 1.0\n")], "should return a tensor, it returned a float"),

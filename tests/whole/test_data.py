@@ -65,6 +65,7 @@ def _graded(engine: Engine, text: str) -> ExerciseResult:
     return engine.run(exercise, Submission({exercise.id: source}), quick=True).result
 
 
+@pytest.mark.long
 def test_submission_reads_what_it_cannot_change(lending: CourseFolder) -> None:
     path = '"data/tables/weights.txt"'
     looking = "import os\nassert os.listdir('.') == ['data']\n"
@@ -83,6 +84,7 @@ def test_submission_reads_what_it_cannot_change(lending: CourseFolder) -> None:
     assert (lending.root / "data" / "tables" / "weights.txt").read_text("utf-8") == _WEIGHTS
 
 
+@pytest.mark.long
 def test_a_course_without_data_shows_an_empty_folder(lending: CourseFolder, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = course_of(tmp_path / "other", _TARGET, "def weighted(x):\n    return x * 2\n")
@@ -117,6 +119,7 @@ def test_data_travels_with_the_bundle_and_is_checked(
     assert run_grade("check", "1", cwd=mine).status == 0
 
 
+@pytest.mark.long
 def test_workers_of_a_cluster_get_data_and_other_data_makes_another_key(
     lending: CourseFolder,
 ) -> None:

@@ -43,6 +43,7 @@ PASTED = edited(TEXTS[SECOND], ("self.to_keys(inputs)", "self.to_queries(inputs)
 UNSCALED = edited(TEXTS[FIRST], ("products / d**0.5", "products"))
 pytestmark = [
     pytest.mark.xdist_group("keras"),
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # nbgrader's own
 ]
 
@@ -249,7 +250,6 @@ def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.long
 def test_class_is_graded_exported_and_told(
     run_program: RunGrade, keras: CourseFolder, bundle: Path, handed_in: Path, tmp_path: Path
 ) -> None:
@@ -288,7 +288,6 @@ def small(tmp_path_factory: pytest.TempPathFactory, key_cache: Path) -> Path:  #
     return place
 
 
-@pytest.mark.long
 def test_hidden_cases_grade_the_same(
     run_program: RunGrade, small: Path, handed_in: Path, tmp_path: Path
 ) -> None:
@@ -314,7 +313,6 @@ class _Silent:
     def key_step(self, what: str) -> None: ...
 
 
-@pytest.mark.long
 def test_nbgrader_grades_the_notebooks(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
