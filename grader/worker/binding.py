@@ -192,6 +192,8 @@ class _Search:
         """The ways the roles fit the item, the likeliest first; one alone where memory knows."""
         found = fitting_layouts(roles, item)
         if len(found) == 1:
+            self.memory[item.name] = found[0].form
+        elif found and found[0].form is not Form.IN_OUT:  # the likeliest, until a shape tells more
             self.memory.setdefault(item.name, found[0].form)
         remembered = [layout for layout in found if layout.form is self.memory.get(item.name)]
         return remembered or found
