@@ -1,8 +1,10 @@
 """What is attached to a module: what training reached, and what torch does not see."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import FunctionType
 from typing import Any
 
 from torch import Tensor, nn
@@ -110,12 +112,24 @@ def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:
         return [("module", value)]
     if depth == 3:
         return []
-    # by the container's own class: one of the submission's may show something else
-    kind = next((kind for kind in (list, tuple, set) if isinstance(value, kind)), None)
-    if kind is not None:
-        parts = islice(kind.__iter__(value), LISTED)
-    elif isinstance(value, dict):
-        parts = islice(dict.values(value), LISTED)
-    else:
-        return []
-    return [found for part in list(parts) for found in _hidden_in(part, depth + 1)]
+    parts = list(islice(_parts_of(value), LISTED))
+    return [found for part in parts for found in _hidden_in(part, depth + 1)]
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield what a container holds, or a function that was made within another one.
+
+    By the container's own class: one of the submission's may show something else.
+    """
+    if isinstance(value, dict):
+        yield from dict.values(value)
+    elif isinstance(value, FunctionType):
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty so far
+                yield cell.cell_contents
+    elif isinstance(value, list):
+        yield from list.__iter__(value)
+    elif isinstance(value, tuple):
+        yield from tuple.__iter__(value)
+    elif isinstance(value, set):
+        yield from set.__iter__(value)

@@ -27,8 +27,14 @@ class Shut(dict[str, Any]):
 
 @pytest.mark.parametrize(
     "held",
-    [[nn.Linear(1, 1)], {"one": nn.Linear(1, 1)}, Closed([nn.Linear(1, 1)]), Shut(one=nn.ReLU())],
-    ids=["list", "dict", "own tuple", "own dict"],
+    [
+        [nn.Linear(1, 1)],
+        {"one": nn.Linear(1, 1)},
+        Closed([nn.Linear(1, 1)]),
+        Shut(one=nn.ReLU()),
+        (lambda layer: lambda x: layer(x))(nn.Linear(1, 1)),
+    ],
+    ids=["list", "dict", "own tuple", "own dict", "function"],
 )
 def test_layers_in_any_container_are_found(held: object) -> None:
     module = nn.Module()
