@@ -54,8 +54,12 @@ class Deviation:
         return any(not self.unheard.isdisjoint(case.gives) for case in cases)
 
     def failed(self, evidence: Evidence, results: Sequence[CheckResult]) -> set[CheckId]:
-        """Return the failed checks that it explains, those of known bugs aside."""
-        judged = [r for r in results if r.kind is not Kind.BUG and r.failed]
+        """Return the failed checks that it explains, those of known bugs aside.
+
+        A property that waits for right values is one of them, where it is so without them.
+        """
+        own = [r for r in results if r.failed or r.id.name in self.properties]
+        judged = [r for r in own if r.kind is not Kind.BUG]
         return {r.id for r in judged if self.explains(evidence, r.id)}
 
 

@@ -65,27 +65,34 @@ def find_deviations(
 
 
 def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
-    """Return those deviations that are so whatever the values are: biases, and what is refused."""
+    """Return those deviations that are so whatever the values are.
+
+    They are of biases, of what is refused, and of properties that say it by themselves.
+    """
     missing = any(r.failed and r.id.name == BIASES and r.kind in OF_CASES for r in results)
     properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    refusals = frozenset(p.name for p in properties if isinstance(p, Raises))
+    apart = frozenset(p.name for p in properties if isinstance(p, Raises) or p.step_alone)
     about = _about_properties(evidence, results)
     return [
         *_about_biases(evidence, missing=missing),
-        *(one for one in about if one.properties <= refusals),
+        *(one for one in about if one.properties <= apart),
     ]
 
 
 def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
-    """What properties say of why they failed, where that touches nothing else."""
-    failed = {r.id.name: r for r in results if r.kind is Kind.PROPERTY and r.failed}
-    properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    said = {p.name: p.deviation(evidence) for p in properties if p.name in failed}
-    return [
-        Deviation(sentence, failed[name].next_step, properties=frozenset([name]))
-        for name, sentence in said.items()
-        if sentence
-    ]
+    """What properties say of why they failed, where that touches nothing else.
+
+    Of one that waits for right values nothing is said but what is so without them.
+    """
+    asked = {r.id.name: r for r in results if r.kind is Kind.PROPERTY}
+    found = []
+    for kind in kinds_of(evidence.course, evidence.exercise, evidence.target):
+        check = asked[kind.name]
+        waits = bool(kind.step_alone) and check.status is Status.SKIPPED
+        if (check.failed or waits) and (sentence := kind.deviation(evidence)):
+            step = check.next_step or kind.step_alone
+            found.append(Deviation(sentence, step, properties=frozenset([kind.name])))
+    return found
 
 
 def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:

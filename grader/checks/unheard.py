@@ -1,6 +1,6 @@
 """Whether options, arguments and inputs are heard: calls that tell it, and what they came to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from grader.checks.deviations import Deviation
@@ -12,7 +12,7 @@ from grader.records.ids import BIASES
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.text import clean
 from grader.worker.names import Group, compared
-from grader.worker.protocol import Action, Value
+from grader.worker.protocol import Action, TargetKind, Value
 
 _SHOWN = 3  # names, at most
 OF_CASES = (Kind.SHAPE, Kind.NUMERIC)  # kinds of checks that each group of cases has
@@ -43,13 +43,14 @@ def calls_to_try(evidence: Evidence, results: Sequence[CheckResult]) -> dict[str
 
 
 def _with_options(evidence: Evidence, case: DrawnCase) -> list[Try]:
-    """The first call with the options of a case.
+    """The first call of a module that is built with the options of a case.
 
     A size is tried as it is and one larger: one of the two may be the default. None is where that
     call has options itself, for with them another one may rightly make no difference.
     """
     first = evidence.first_call
-    if first.options or not set(case.gives) <= set(case.options):
+    built = first.kind is not TargetKind.FUNCTION
+    if not built or first.options or not set(case.gives) <= set(case.options):
         return []
     larger = {n: v + 1 if type(v) is int else v for n, v in case.options.items()}
     tries = [dict(case.options), larger]
@@ -60,7 +61,10 @@ def _with_options(evidence: Evidence, case: DrawnCase) -> list[Try]:
 
 
 def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
-    """The calls of a group without what it gives; none where more than that is to be changed."""
+    """The calls that give what a case gives, without it; none where more is to be changed.
+
+    All that end are looked at, for an option may act on some inputs alone.
+    """
     declared, gives = list(evidence.target.inputs), set(case.gives)
     known = {*declared, *case.options} - set(evidence.first_call.options)
     if not gives <= known:
@@ -70,7 +74,7 @@ def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
         Try(
             replace(
                 call,
-                id=f"{call.id}~",
+                id=f"{call.id}~{case.group}",
                 inputs=tuple(
                     Value(None) if name in gives else argument
                     for name, argument in zip(declared, call.inputs[: last + 1], strict=False)
@@ -80,8 +84,17 @@ def _without(evidence: Evidence, case: DrawnCase) -> list[Try]:
             ),
             call.id,
         )
-        for call in evidence.numeric_calls(Action.FORWARD, case.group)
+        for call in evidence.numeric_calls(Action.FORWARD)
+        if evidence.case(call).group == case.group
+        or (_gives(declared, call, gives) and evidence.answers[call.id].status is AnswerStatus.OK)
     ]
+
+
+def _gives(declared: Sequence[str], call: Call, names: Set[str]) -> bool:
+    """Whether a call gives all of some options and inputs."""
+    inputs = zip(declared, call.inputs, strict=False)
+    given = {name for name, argument in inputs if argument != Value(None)}
+    return names <= {*given, *call.options}
 
 
 def unheard(

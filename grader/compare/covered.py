@@ -2,25 +2,40 @@
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from grader.compare.evidence import Evidence
+from grader.compare.signature import STRICT
 from grader.records.calls import Array
 from grader.records.ids import CheckId
 from grader.records.key import bug_key
-from grader.records.results import CheckResult, Kind
+from grader.records.results import CheckResult, Kind, Status
+from grader.records.signatures import Suspects
 
 
 def checks_failed_by(
     evidence: Evidence, results: Sequence[CheckResult], bugs: Collection[str]
 ) -> set[CheckId]:
-    """Return the checks, among a target's `results`, that some bugs fail, in some variant."""
+    """Return the checks, among a target's `results`, that some bugs fail, in some variant.
+
+    A property that waits for right values is one of them where its calls came to the same.
+    """
     own = evidence.key.suspects.get(evidence.target.name)
     if own is None:
         return set()
     judged = [r.id for r in results if r.kind is not Kind.BUG]
-    rows = [
-        row
-        for row, names in enumerate(own.names)
-        if all(bug_key(name).partition("/")[2] in bugs for name in names)
-    ]
+    rows = np.array(
+        [all(bug_key(name).partition("/")[2] in bugs for name in names) for names in own.names]
+    )
     failing: Array = own.failing[rows].max(axis=0, initial=0)
-    return {check for place, check in enumerate(judged) if failing[place]}
+    shown = {check for place, check in enumerate(judged) if failing[place]}
+    waits = [r.id for r in results if r.kind is Kind.PROPERTY and r.status is Status.SKIPPED]
+    return shown | {check for check in waits if _alike(evidence, own.only(rows), check)}
+
+
+def _alike(evidence: Evidence, suspects: Suspects, check: CheckId) -> bool:
+    """Whether some suspect comes to what was seen in all calls of a property."""
+    asked = {call.id for call in evidence.calls_of(check.name)}
+    places = [place for place, call in enumerate(evidence.calls) if call.id in asked]
+    same, _ = suspects.of_values(places).equal_calls(evidence.seen.of_values(places), STRICT)
+    return bool(places) and bool(same.all(axis=1).any())

@@ -327,6 +327,8 @@ class _Look:
         near = _nearest(found)
         found = {names: near[names] for names in left_by_text(self.evidence, near)}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
+        own = self.evidence.target.name  # its hints speak of what stands here
+        groups.sort(key=lambda group: all(bug.target != own for bug in group))
         shown = any(bug.shown_by_values for group in groups for bug in group)
         by_values = shown and self._any_value(self.rows)
         if self.own.count_behaviours(found) > (LISTED if by_values else 1):

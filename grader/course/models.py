@@ -40,6 +40,7 @@ class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
 
     by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
+    step_alone: ClassVar[str] = ""  # what to do about its deviation, where that is so by itself
     of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
     claim: ClassVar[bool] = False  # is about all calls alike: a bug of one branch's values fails it
     shrinkable: ClassVar[bool] = False  # a smaller input may be looked for that breaks it

@@ -35,6 +35,7 @@ class Dropout(Kind):
     """In training mode each number is dropped by itself: mean and spread are the reference's."""
 
     by_values: ClassVar[bool] = True
+    step_alone: ClassVar[str] = _OUT
 
     kind: Literal["dropout"]
     case: Case = Field(description="in training mode")

@@ -38,6 +38,10 @@ class Independent(Moved):
         before, behind = np.split(array, [cut], axis)
         return before if part == _FIRST else behind
 
+    def items(self, part: str) -> str:
+        """The last one is the only one in its call, so its place there tells nothing."""
+        return "of the last item, " if part == _LAST else ""
+
 
 def _first(array: Array, axis: int) -> Array:
     return np.take(array, [0], axis)

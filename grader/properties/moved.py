@@ -35,6 +35,10 @@ class Moved(Kind):
         """Return what of an output in the call of that part has to be as expected."""
         return array
 
+    def items(self, part: str) -> str:
+        """Say which items are looked at, "" for all, or where their places tell it."""
+        return ""
+
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """An input and an output have to have the dim as an axis."""
         for what, specs in (("input", target.input_specs), ("output", target.output_specs)):
@@ -66,7 +70,7 @@ class Moved(Kind):
                     difference = find_difference(came, due, tolerance, self.words)
                 if came is None or difference is not None:
                     said = [text.format(dim=self.dim) for text in (self.sentence, self.step)]
-                    detail = difference.message if difference else ""
+                    detail = self.items(part) + difference.message if difference else ""
                     return Judgement(
                         Status.FAILED, said[0], detail, said[1], case=evidence.case(call)
                     )
