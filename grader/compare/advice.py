@@ -24,6 +24,9 @@ _MEANT = {  # what an exception says, and what to do about it
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
+    "the given model takes tokens": "hand on (batch, tokens), and no more tokens than it takes: "
+    "the last ones",
+    "the given sublayer takes": "print the shape and the dtype of what the line hands on to it",
     "a type, not an nn.Module": "return an instance of the module, not its class",
 }
 _ALWAYS = {  # what is true of each exception of a type, whatever its text

@@ -223,13 +223,21 @@ def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collecti
     Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h·d)".
     """
     sizes = {name: size for name, size in dims.items() if len(name) == 1}
+    if not sizes:
+        return ""
     ways: dict[int, list[str]] = {}
     for name, size in sizes.items():
         ways.setdefault(size, []).append(name)
     for one, two in combinations(sizes, 2):
         if f"{one}*{two}" in products:
             ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}·{two}")
+    batch, *others = sizes
     named = [ways.get(size, []) for size in shape]
+    folded = {
+        sizes[batch] * sizes[other] for other in others if min(sizes[batch], sizes[other]) > 1
+    }
+    if named and shape[0] in folded and "·" not in "".join(named[0]):
+        return ""  # by chance: heads may be folded into the batch
     if any(len(names) != 1 for names in named):
         return ""
     return f"({', '.join(names[0] for names in named)})"

@@ -223,6 +223,14 @@ def keyword_only(source: Source, name: str, class_name: str = "") -> list[str]:
     return [argument.arg for one in found[-1:] for argument in one.args.kwonlyargs]
 
 
+def is_read(source: Source, argument: str, target: str) -> bool:
+    """Whether a function, or a method of a class, reads an argument of that name."""
+    own = [one for one in _functions(source, "") if one.name == target]
+    inner = [node for one in own or _functions(source, target) for node in ast.walk(one)]
+    names = [node for node in inner if isinstance(node, ast.Name) and node.id == argument]
+    return any(isinstance(name.ctx, ast.Load) for name in names)
+
+
 def _functions(source: Source, class_name: str) -> list[ast.FunctionDef]:
     """Return the methods of a class of this file, its functions where no class is named."""
     body = [n for _, text in source.units if (tree := parse(text)) is not None for n in tree.body]

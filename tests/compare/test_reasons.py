@@ -106,6 +106,16 @@ RAISED = {
         (("d = width // num_heads", "d = width / num_heads"),),
         "a size is a whole number: divide with //, not with /",
     ),
+    "more tokens than a model takes": Raised(
+        "exercise11", "generate",
+        (("model(tokens[:, -model.max_len :])", "model(tokens[:, : model.max_len + 1])"),),
+        "hand on (batch, tokens), and no more tokens than it takes",
+    ),
+    "a part handed to a sublayer": Raised(
+        "exercise5", "EncoderLayer",
+        (("attention_output = self.attention(", "attention_output = self.attention(x[0] * "),),
+        "print the shape and the dtype of what the line hands on to it",
+    ),
     "a class for a layer": Raised(
         "exercise4", "FeedForward",
         ((_RELU, "self.activation = nn.ReLU if activation == 'relu' else nn.GELU"),),

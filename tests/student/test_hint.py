@@ -414,3 +414,6 @@ def test_sizes_are_named_where_one_name_fits(shape: tuple[int, ...], named: str)
 
 def test_sizes_that_could_be_two_things_have_no_name() -> None:
     assert name_sizes((6,), {"b": 2, "t": 6, "h": 3}, ("b*h",)) == ""
+    # heads that are folded into the batch, where the exercise does not write so
+    assert name_sizes((6, 6, 5), {"b": 2, "h": 3, "t": 6, "d": 5}, ()) == ""
+    assert name_sizes((6, 5), {"b": 1, "h": 3, "t": 6, "d": 5}, ()) == "(t, d)"
