@@ -71,26 +71,33 @@ def take_hint(
 
 
 def target_to_explain(exercise: Exercise, result: ExerciseResult, named: str = "") -> str:
-    """Return the target that is named, else the first that is not right, else the last.
+    """Return the target that is named, else the first that is to be mended, else the last.
 
     Raises UsageError where the exercise has none of that name.
     """
     names = [target.name for target in exercise.targets]
     if named and named not in names:
         raise UsageError(f"{exercise.id} has no '{named}'; it has {', '.join(names)}")
-    failed = [check.target for check in result.checks if check.status is not Status.PASSED]
-    return named or next(iter(failed), names[-1])
+    return named or next((target.name for target in _to_mend(exercise, result)), names[-1])
+
+
+def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
+    """Return the targets that are not right: first those that are wrong where nothing is given."""
+    failed = [check for check in result.checks if check.status is not Status.PASSED]
+    plain = [c for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC) and not c.id.name]
+    wrong = {check.target for check in plain if check.failed and not check.unwritten}
+    names = {check.target for check in failed}
+    own = [target for target in exercise.targets if target.name in names]
+    return sorted(own, key=lambda target: target.name not in wrong)
 
 
 def next_hint(
     exercise: Exercise, key: AnswerKey, result: ExerciseResult, lesson: Sequence[Passage]
 ) -> Advice | None:
-    """Return advice on the first target that is not right, None where all is."""
-    for target in exercise.targets:
+    """Return advice on the first target that is to be mended, None where all is right."""
+    for target in _to_mend(exercise, result):
         checks = [check for check in result.checks if check.target == target.name]
         failed = [check for check in checks if check.status is not Status.PASSED]
-        if not failed:
-            continue
         found = [d for d in result.diagnoses if d.target == target.name]
         if found and found[0].bugs:
             return _of_bug(target, key, found[0], lesson)
