@@ -6,7 +6,7 @@ import re
 
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import shown
-from grader.handin.read import keyword_only, method_names
+from grader.handin.read import arguments_of, keyword_only, method_names
 from grader.records.text import with_article
 
 Found = re.Match[str]
@@ -171,8 +171,21 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
     if kind == "Tensor":
         return Reason(f"a tensor has no `{name}`: look at its spelling")
     if method_names(scene.evidence.source, kind) and not scene.sets(name):
+        if near := difflib.get_close_matches(name, scene.attributes, 1):
+            return Reason(f"write `self.{near[0]}`: nothing sets `self.{name}`")
         return Reason(f"nothing in `{kind}` sets `self.{name}`: set it in __init__")
     return None
+
+
+def undefined(found: Found, scene: Scene) -> Reason | None:
+    """Say of a name that it is an argument of the constructor, which another method asks for."""
+    own = arguments_of(scene.evidence.source, "__init__", scene.evidence.target.name)
+    if found[1] not in own:
+        return None
+    return Reason(
+        f"`{found[1]}` is known in __init__ alone: keep it there as `self.{found[1]}`, and write "
+        "that here"
+    )
 
 
 def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
@@ -244,6 +257,7 @@ RULES = (
         "nn.Sequential takes the layers one by one: write a * before the list")),
     (r"(\w+)\(\): argument '\w+' \(position \d+\) must be Tensor, not (\w+)", not_a_tensor),
     (r"^'(\w+)' object is not callable", called),
+    (r"^name '(\w+)' is not defined", undefined),
     (r"shape\(\) takes 1 positional|element of type float|(?:got|int,) float\b|"
      r"'float' object cannot be interpreted as an integer|got \((?:int, )*float", size_is_float),
     (r"tuple of ints, ?but (?:got (\w+)|found element of type (\w+))", size_is_other),

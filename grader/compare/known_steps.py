@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from grader.compare.arrays import exactly_equal
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.needed import left_by_text
@@ -18,6 +19,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Code, Suspects
+from grader.worker.names import GIVEN, Group, of_group, operation_of
 
 _LAX = 1e-4  # in float32, or with another epsilon
 _APART = 1e-2  # a distance that neither explains
@@ -44,7 +46,8 @@ def known_step(
                 sure = True
                 continue
             if (sure or not guessed) and (found := look.named(name, held, steps)):
-                return found
+                plain = [(recorded[calls[i].id], held[i][-1:]) for i in look.plain]
+                return None if all(_is_scaled_later(*one) for one in plain) else found
             if state is not State.OPEN:
                 break
             sure = False
@@ -148,6 +151,21 @@ class _Look:
             either=alternatives(bugs),
             ways=tuple(bug.name for bug in bugs),
         )
+
+
+def _is_scaled_later(run: Answer, held: Sequence[Array]) -> bool:
+    """Whether a multiple of what a variable holds is made after it: it is no step's end yet."""
+    seen = of_group(run.tensors, Group.SEEN)
+    made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
+    for array in held:
+        place = next((i for i, one in enumerate(made) if exactly_equal(one, array)), len(made))
+        top = np.unravel_index(int(np.abs(array).argmax()), array.shape) if array.size else ()
+        later = [one for one in made[place:] if one.shape == array.shape and array.size > 1]
+        factors = [one[top] / array[top] if array[top] else 0.0 for one in later]
+        pairs = [(one, f) for one, f in zip(later, factors, strict=True) if f not in (0, 1)]
+        if any(_same(one, factor * array, STRICT) for one, factor in pairs):
+            return True
+    return False
 
 
 def _same(one: Array, other: Array, tolerance: float) -> bool:

@@ -65,6 +65,13 @@ class Scene:
         written = re.compile(rf"^[ \t]*(class|def)[ \t]+{re.escape(name)}\b", re.MULTILINE)
         return any(written.search(text) for _, text in self.evidence.source.units)
 
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that the file sets."""
+        trees = [tree for _, text in self.evidence.source.units if (tree := parse(text))]
+        nodes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+        return sorted({node.attr for node in nodes if isinstance(node.ctx, ast.Store)})
+
     def sets(self, attribute: str) -> bool:
         """Whether the file sets an attribute of that name, or may do so by its name."""
         trees = [parse(text) for _, text in self.evidence.source.units]

@@ -223,6 +223,12 @@ def keyword_only(source: Source, name: str, class_name: str = "") -> list[str]:
     return [argument.arg for one in found[-1:] for argument in one.args.kwonlyargs]
 
 
+def arguments_of(source: Source, name: str, class_name: str) -> list[str]:
+    """Return what a method of a class of this file takes."""
+    found = [one for one in _functions(source, class_name) if one.name == name]
+    return [one.arg for f in found[-1:] for one in (*f.args.args, *f.args.kwonlyargs)]
+
+
 def is_read(source: Source, argument: str, target: str) -> bool:
     """Whether a function, or a method of a class, reads an argument of that name."""
     own = [one for one in _functions(source, "") if one.name == target]

@@ -260,7 +260,10 @@ def told(tried: Tried, command: str = "grade ") -> list[str]:
 
 
 def capital(sentence: str) -> str:
-    """Return a sentence that begins with a capital letter."""
+    """Return a sentence that begins with a capital letter, or with a name as it is."""
+    first = sentence.partition(" ")[0]
+    if "." in first or "_" in first:
+        return sentence
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 

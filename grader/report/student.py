@@ -55,9 +55,9 @@ def _next_lines(rows: Sequence[ExerciseStanding], command: str, width: int) -> l
     row = (changed or open_)[0]
     if row.missing:
         return wrapped(f"Next: {row.remedy}", width)
-    step = f"{command}check {row.exercise}"
-    if row.score is not None and not row.changed:
-        step = f"{command}hint {row.exercise}"
+    step = f"{command}read {row.exercise}"
+    if row.changed or row.score:
+        step = f"{command}{'check' if row.changed else 'hint'} {row.exercise}"
     return wrapped(f"Next: {step}", width)
 
 
@@ -108,7 +108,10 @@ def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:
     """Return where the lesson speaks of it, and what it says from some degree on."""
     passages = advice.lesson
     if degree >= _QUOTED_FROM and len(passages) <= _QUOTED:
-        return [plain(f"lesson, “{p.section}”: {p.text}") for p in passages]
+        return [
+            plain(f"lesson, “{p.section}”: {p.text}" if p.text else f"lesson, “{p.section}”")
+            for p in passages
+        ]
     titles: dict[str, list[str]] = {}
     for one in passages:
         line = "" if notebook else f" (line {one.line})"

@@ -171,7 +171,7 @@ def _of_deviations(
     checks = [check for check in told if check.kind is Kind.BUG]
     alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
     passages = _passages(target, lesson, alike)
-    return Advice(target.name, "deviations", found.sentence, hints, passages)
+    return Advice(target.name, found.sentence, found.sentence, hints, passages)
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
