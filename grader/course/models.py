@@ -1,8 +1,7 @@
 """The models of course.yml, frozen; unknown keys are errors.
 
-Everything that the engine knows of a course stands here or in the solutions: there is no
-test code to an exercise. The kinds of property are declared in `grader.properties`, a module each:
-`kinds.py` puts them in the place of `Property`.
+What the engine knows of a course stands here or in the solutions: an exercise has no test code.
+The kinds of property are modules of `grader.properties`; `kinds.py` puts them for `Property`.
 """
 
 import re

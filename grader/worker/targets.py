@@ -74,7 +74,7 @@ class Targets:
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
-        given = self._options(call)
+        given = self.options(call)
         if call.kind is TargetKind.FUNCTION:
             return Ready(partial(self.namespace[call.target], **given))
         try:
@@ -95,7 +95,7 @@ class Targets:
             self._own_defaults[target] = own_defaults(self.namespace[target])
         return self._own_defaults[target]
 
-    def _options(self, call: WorkerCall) -> dict[str, Scalar]:
+    def options(self, call: WorkerCall) -> dict[str, Scalar]:
         """Return what a call gives by name: its options, and defaults that the code has not."""
         others = other_defaults(self._own(call.target), call.defaults) if call.defaults else {}
         return {**others, **call.options}
@@ -199,7 +199,7 @@ class Targets:
             if any(item.raw and item.parameters[0].dim() > 1 for item in items):
                 for call in self.announced.get(target, []):
                     try:
-                        other = self.construct(target, call.construct, self._options(call))
+                        other = self.construct(target, call.construct, self.options(call))
                         self.framework.build(other.module, partial(self.inputs, call.inputs))
                         items = self.framework.items(other.module, other.given)
                         bind(items, _outside(call.roles), memory)

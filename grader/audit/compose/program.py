@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ def _build(
 ) -> tuple[Callable[..., Any], nn.Module | None]:
     if call.kind is TargetKind.FUNCTION:
         target = targets.namespace[call.target]
-        return (lambda *inputs: target(*inputs, **call.options)), None
-    module = targets.construct(call.target, call.construct, call.options).module
+        return partial(target, **targets.options(call)), None
+    module = targets.construct(call.target, call.construct, targets.options(call)).module
     with torch.no_grad():
         if load:
             loader = _Loader(given)

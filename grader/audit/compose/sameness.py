@@ -56,7 +56,7 @@ def same_answer(one: Answer, other: Answer) -> bool:
             answer.status,
             answer.error and (answer.error.type, answer.error.message),
             answer.info.registered,
-            [part.type for part in answer.info.parts],
+            [(part.type, part.shape) for part in answer.info.parts],
             [what for _, what in answer.info.loose],
             [one.name for one in answer.info.untrained],
         )

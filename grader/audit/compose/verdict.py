@@ -28,24 +28,28 @@ _REGISTERS = "registers as many numbers as when"
 _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
+# what is planted as a bug, and told as a deviation
+_FORMS = (" should return a tensor", " in front that nobody asked for", "where it is not given")
 # what a deviation's sentence says, and the kinds of those of which it is so
 _TOLD = (
     ("computes in float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
     ("have? no bias|has no bias", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
-    ("is not used", ("option-unheard",)),
+    ("is not used|changes nothing", ("option-unheard",)),
     ("is no argument of", ("option-refused",)),
     (" raised ", ("option-refused",)),
     (" in place of ", ("wrong-exception", "refusal-missing")),
     (" goes unnoticed", ("refusal-missing",)),
     (" should return a number", ("number-as-tensor",)),
+    *((said, ()) for said in _FORMS),
 )
 # may come of a bug
 _BY_BUGS = (
-    *(" raised ", " in place of ", " goes unnoticed", "is not used"),
-    *("dropout acts although", "^biases ", " should return a number"),
+    *(" raised ", " in place of ", " goes unnoticed", "is not used|changes nothing"),
+    *("dropout acts although", "^biases ", " should return a number", *_FORMS),
 )
+_ECHO = "The same mistake"
 _UP_TO_THERE = "The values of the steps before are right"
 
 
@@ -202,14 +206,16 @@ class _Judge:
         allowed = [cost for change in changes for cost in change.costs]
         allowed += [c for o in self.oracle.material.options(self.made) for c in o.loses]
         kind = "a deviation costs more than its own" if changes else "right code loses points"
-        for check in self.checks:
-            part = check.id.in_target
-            lost = check.score < check.max_score
-            if lost and not any(fnmatchcase(part, pattern) for pattern in allowed):
-                yield self._fault(kind, f"{part}: {check.message}")
-                break
-        if self.truth.right and self.share < _LEAST_RIGHT:
-            yield self._fault("right values keep too little", f"{self.share:.0%}")
+        lost = [check for check in self.checks if check.score < check.max_score]
+        own = [c for c in lost if any(fnmatchcase(c.id.in_target, one) for one in allowed)]
+        if further := [check for check in lost if check not in own]:
+            yield self._fault(kind, f"{further[0].id.in_target}: {further[0].message}")
+        # a property that is a deviation's own costs its points beside those of groups of cases
+        beside = [check for check in own if check.kind is Kind.PROPERTY]
+        points = sum(check.max_score for check in self.checks) or 1.0
+        share = self.share + sum(check.max_score - check.score for check in beside) / points
+        if self.truth.right and share < _LEAST_RIGHT:
+            yield self._fault("right values keep too little", f"{share:.0%}")
 
     # ---- names ------------------------------------------------------------------------------
 
@@ -231,6 +237,8 @@ class _Judge:
             false = [b for b in false if not self.oracle.behaves_as(self.made, name, b)]
         equal = self._equal_ways(found.bugs, _scope(found))
         apart = [b for b in false if not any(b in way for way in equal)]
+        if found.evidence.startswith(_ECHO):
+            apart = [b for b in apart if b not in self.elsewhere]
         if apart:
             said = f"{', '.join(apart)}: {found.evidence}"
             yield self._fault("a name that is not so", said)
@@ -310,7 +318,7 @@ def _scope(found: Diagnosis) -> Scope:
 
 
 def _of_advice(report: Report) -> Iterator[Fault]:
-    """Whether hint speaks of the first target that is not right, and says what check says."""
+    """Whether hint speaks of a target that is not right, and says what check says."""
     failed = [c.target for c in report.result.checks if c.status is not Status.PASSED]
     advice = report.advice
     if advice is None or not failed:
@@ -320,8 +328,8 @@ def _of_advice(report: Report) -> Iterator[Fault]:
         return
     if not advice.hints:
         yield Fault("hint is empty", advice.target, advice.topic)
-    if advice.target != failed[0]:
-        yield Fault("hint and check disagree", advice.target, f"check begins at {failed[0]}")
+    if advice.target not in failed:
+        yield Fault("hint and check disagree", advice.target, "nothing of it fails")
     found = next((d for d in report.result.diagnoses if d.target == advice.target), None)
     if found and advice.finding != found.sentence:
         said = f"{advice.finding} / {found.sentence}"
