@@ -127,7 +127,7 @@ def train(
 @click.command("try")
 @click.argument("exercise")
 @click.argument("question", type=int, required=False)
-@click.option("--guess", type=int, metavar="NUMBER", help="Your guess; it is asked for else.")
+@click.option("--guess", type=int, metavar="NUMBER", help="Your guess; without it you are asked.")
 @SUBMISSION
 @COURSE
 def try_(
@@ -139,8 +139,8 @@ def try_(
 ) -> None:
     """Guess what comes out, then run some lines on your own code and see.
 
-    QUESTION is a number; else all questions of the exercise are put, one after the other. There
-    are no points for it. Where nobody can be asked, as in a pipe, the guess is given by --guess.
+    QUESTION is a number; without it you get all questions of the exercise, one after the other.
+    There are no points for it. Where nobody can be asked, as in a pipe, --guess gives the guess.
 
     \b
     Examples:

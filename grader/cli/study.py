@@ -271,12 +271,13 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
         do = f"open {file}: its last cell checks your work. Once it is saved, this does too:"
     else:
         do = f"read the lesson, write {file}, and check your work as you go:"
+    first_step = "\n".join(wrapped(f"Next, {do}", 80))
     there = into.resolve() == Path.cwd()
     change = "" if there else f"  cd {shlex.quote(click.format_filename(into))}\n"
     read = "" if notebooks else f"  grade read {first.id}\n"
     where = into.resolve().name if there else into
     return (
         f"{course.title}: {len(course.exercises)} exercises, {points:g} points, in {where}\n\n"
-        f"Next, {do}\n\n{change}"
+        f"{first_step}\n\n{change}"
         f"{read}  grade check {first.id}{'' if notebooks else ' --watch'}"
     )

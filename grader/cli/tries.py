@@ -83,7 +83,7 @@ class _Table:
         for place, one in enumerate(questions):
             yield ("\n" if place else "") + render_question(one, width=screen_width())
             yield ""
-            missing = missing_part(self.exercise, source, one.question)
+            missing = missing_part(source, one.question)
             if missing is not None:
                 yield self._shown(replace(one, outcome=missing))
                 continue

@@ -35,7 +35,7 @@ class Outcome:
     drawn: tuple[Array, ...] = ()  # one for each caption, with at most two axes
     held: bool = False  # the answer that is named is what came out
     trouble: str = ""  # one sentence where nothing came out
-    remedy: str = ""  # what to do about that
+    remedy: str = ""  # what to do about that; "" where a check says more
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,17 @@ class Bench:
     warm: WarmProcess = field(repr=False)
 
 
-def missing_part(exercise: Exercise, source: Source, question: Question) -> Outcome | None:
+def missing_part(source: Source, question: Question) -> Outcome | None:
     """Say what has to be written before a question, None where all is there; nothing is run."""
     if source.problem:
         return Outcome(trouble=source.problem, remedy=source.next_step)
     texts = [text for _, text in source.units]
     definitions = {name: _definition(texts, name) for name in question.needs}
     waiting = {name: node for name, node in definitions.items() if node and _is_stub(node)}
-    return next((_unwritten(exercise, *one) for one in waiting.items()), None)
+    return next((_unwritten(*one) for one in waiting.items()), None)
 
 
-def _unwritten(exercise: Exercise, target: str, definition: ast.stmt | None = None) -> Outcome:
+def _unwritten(target: str, definition: ast.stmt | None = None) -> Outcome:
     """Say that a target is not written yet, or which of its methods where others are."""
     inside = definition.body if isinstance(definition, ast.ClassDef) else []
     methods = [node for node in inside if isinstance(node, ast.FunctionDef)]
@@ -79,7 +79,7 @@ def _unwritten(exercise: Exercise, target: str, definition: ast.stmt | None = No
     which = f"whose {' and '.join(stubs)} {'is' if len(stubs) == 1 else 'are'}"
     return Outcome(
         trouble=f"this needs `{target}`, {which if part else 'which is'} not written yet",
-        remedy=f"write it in {exercise.file}, and come back",
+        remedy="write it, and come back",
     )
 
 
@@ -103,7 +103,7 @@ def _is_stub(definition: ast.stmt) -> bool:
 def try_question(bench: Bench, question: Question) -> Outcome:
     """Run a question's lines behind a student's own code, shut in as the code of a check is."""
     exercise, source = bench.exercise, bench.submission.source(bench.exercise)
-    if missing := missing_part(exercise, source, question):
+    if missing := missing_part(source, question):
         return missing
     own = any(exercise.target(name).earlier is Earlier.OWN for name in question.needs)
     kind = Earlier.OWN if own else Earlier.STANDINS
@@ -125,18 +125,17 @@ def try_question(bench: Bench, question: Question) -> Outcome:
 def _outcome_of(
     exercise: Exercise, source: Source, question: Question, found: Collected, answer: Answer
 ) -> Outcome:
-    check = f"`grade check {exercise.id}` says more"
     if answer.status is AnswerStatus.OK:
         return _drawn(question, answer) or Outcome(
-            trouble="your code gives something that cannot be drawn", remedy=check
+            trouble="your code gives something that cannot be drawn"
         )
     if answer.status is AnswerStatus.MISSING:  # its text broke off before the lines
         error = found.greeting.error if found.greeting else None
         said = f": {_told(error)}" if error else ""
-        return Outcome(trouble=f"{source.label} could not be loaded{said}", remedy=check)
+        return Outcome(trouble=f"{source.label} could not be loaded{said}")
     if answer.error is not None:
         return _raised(exercise, source, question, answer.error)
-    return Outcome(trouble=f"your code gave no answer: {answer.reason}", remedy=check)
+    return Outcome(trouble=f"your code gave no answer: {answer.reason}")
 
 
 def _raised(exercise: Exercise, source: Source, question: Question, error: StudentError) -> Outcome:
@@ -152,12 +151,9 @@ def _raised(exercise: Exercise, source: Source, question: Question, error: Stude
             )
         targets = [target.name for target in exercise.targets]
         reached = [name for f in own if (name := f.name.partition(".")[0]) in targets]
-        return _unwritten(exercise, reached[-1] if reached else question.needs[0])
+        return _unwritten(reached[-1] if reached else question.needs[0])
     where = f" ({own[-1].label}, line {own[-1].line})" if own else ""
-    return Outcome(
-        trouble=f"your code raised {_told(error)}{where}",
-        remedy=f"`grade check {exercise.id}` says more",
-    )
+    return Outcome(trouble=f"your code raised {_told(error)}{where}")
 
 
 def _is_file(label: str) -> bool:

@@ -54,7 +54,9 @@ def read_work(
         return read
     return Submission(
         {
-            i: replace(source, next_step=f"`grade reset {i}` starts it again")
+            i: replace(
+                source, next_step=f"rename your file to it, or `grade reset {i}` starts it again"
+            )
             if source.absent
             else source
             for i, source in read.sources.items()

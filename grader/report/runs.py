@@ -52,7 +52,7 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     result = turn.result
     lines = []
     if turn.finished:
-        done = f"✓ {turn.finished} is complete. On to {result.exercise}."
+        done = f"✓ {turn.finished} is complete. Next: grade read {result.exercise}"
         lines += [*(click.style(line, fg="green") for line in wrapped(done, width)), ""]
     lines += heading(result.exercise, result.title, result.score, result.max_score, width)
     if turn.change is not None:
@@ -74,7 +74,7 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
 
 def _change_lines(change: Change, width: int) -> list[str]:
     if not (change.points or change.passed or change.failed):
-        return ["  no change"]
+        return ["  as many points as before"]
     lines = []
     if change.points:
         sign, colour = ("▲", "green") if change.points > 0 else ("▼", "red")
@@ -230,8 +230,8 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
     question, outcome = tried.question, tried.outcome or Outcome()
     if outcome.trouble:
         lines = wrapped(ended(capital(outcome.trouble)), width, first="  ", hang=2)
-        if outcome.remedy:
-            lines += wrapped(ended(capital(outcome.remedy)), width, first="  next  ", hang=8)
+        remedy = outcome.remedy or f"`{command}check {tried.exercise}` says more"
+        lines += wrapped(ended(capital(remedy)), width, first="  next  ", hang=8)
         return "\n".join(lines)
     lines = []
     for caption, array in zip(question.shows, outcome.drawn, strict=True):
@@ -253,8 +253,8 @@ def told(tried: Tried, command: str = "grade ") -> list[str]:
         return [*sentences, "That is what came out." if same else f"What came out is {answer}"]
     return [
         *sentences,
-        "That is due." if same else f"Due is {answer}",
-        "The numbers of your code are other ones, so a part of it is not right yet: "
+        "That is right." if same else f"The right answer is {answer}",
+        "Your code gives other numbers, so a part of it is not right yet: "
         f"{command}check {tried.exercise}",
     ]
 

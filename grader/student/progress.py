@@ -161,5 +161,7 @@ def _standing(exercise: Exercise, own: ExerciseProgress, source: Source | None) 
         passed=own.passed,
         changed=bool(own.graded) and own.graded != digest_of(read),
         missing=read.problem,
-        remedy=f"grade reset {exercise.id} starts it again" if gone else read.next_step,
+        remedy=f"rename your file to it, or grade reset {exercise.id} starts it again"
+        if gone
+        else read.next_step,
     )

@@ -85,7 +85,7 @@ def test_question_on_a_stub_says_what_to_write_first(
 ) -> None:
     outcome = run(exercise_id, question, **{exercise_id: text_of(exercise_id, stub=True)})
     assert outcome.trouble == f"this needs `{question.needs[0]}`, which is not written yet"
-    assert outcome.remedy.startswith("write it in exercise")
+    assert outcome.remedy.startswith("write it, and come back")
 
 
 @pytest.mark.parametrize(("exercise_id", "path"), VARIANTS)
@@ -182,5 +182,5 @@ def test_trouble_is_told_in_a_sentence(
 def test_file_that_is_not_there_is_told(folder: CourseFolder) -> None:
     exercise = folder.course.exercise("exercise1")
     source = Source(exercise.file, problem="it is not there", next_step="put it there")
-    outcome = missing_part(exercise, source, first_question("exercise1"))
+    outcome = missing_part(source, first_question("exercise1"))
     assert outcome == Outcome(trouble="it is not there", remedy="put it there")

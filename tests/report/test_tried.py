@@ -101,14 +101,14 @@ def test_guess_stands_beside_what_came_out(guess: int | None, said: list[str]) -
 def test_other_numbers_send_to_check() -> None:
     one = replace(tried(), outcome=Outcome((VALUES, VALUES), held=False))
     text = " ".join(render_outcome(one, command="%").split())
-    assert "Due is 2: <more>. The numbers of your code are other ones" in text
+    assert "The right answer is 2: <more>. Your code gives other numbers" in text
     assert "%check exercise1" in text
 
 
 def test_right_guess_beside_other_numbers_is_told_as_right() -> None:
     one = replace(tried(), guess=2, outcome=Outcome((VALUES, VALUES), held=False))
     text = " ".join(render_outcome(one).split())
-    assert "You guessed 2: <more>. That is due. The numbers of your code are other ones" in text
+    assert "You guessed 2: <more>. That is right. Your code gives other numbers" in text
 
 
 def test_trouble_is_all_that_is_shown() -> None:

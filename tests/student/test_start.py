@@ -273,7 +273,7 @@ def test_lost_file_is_begun_anew_by_reset(course: Path) -> None:
     (course / "exercises" / "exercise2_qkv_projection.py").unlink()
     exercise = folder.course.exercise("exercise2")
     source = read_work(folder, None, [exercise]).source(exercise)
-    assert source.next_step == "`grade reset exercise2` starts it again"
+    assert source.next_step == "rename your file to it, or `grade reset exercise2` starts it again"
     assert "(exercise2_qkv_projection.py is not there)" in " ".join(list_course(course).split())
 
 
