@@ -60,7 +60,7 @@ class Trace:
     levels: tuple[tuple[str, ...], ...]  # the steps' names; each level follows from those before
     made: tuple[Made, ...]
     products: frozenset[str]  # of dims, as the course writes them: "b*h"
-    trouble: str = ""  # one sentence where the run ended early
+    trouble: str = ""  # one sentence where the run ended early, or no step tells what is wrong
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
 
@@ -145,7 +145,7 @@ def _trace(
         levels=tuple(tuple(level) for level in target.step_levels),
         made=_made(steps, recorded, evidence),
         products=_products(evidence.exercise),
-        trouble=_trouble(outcome, evidence.words.noun) if stopped else "",
+        trouble=_trouble(outcome, evidence.words.noun) if stopped else _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
     )
@@ -156,6 +156,13 @@ def _trouble(outcome: Judgement, noun: str) -> str:
     if outcome.fault is Fault.UNBOUND:
         return f"Your {noun} was made, and not run in this case: {outcome.message}"
     return f"Your run ended here: {outcome.message}"
+
+
+def _apart(outcome: Judgement, steps: Sequence[Step]) -> str:
+    """Say how what came back is wrong, "" where a step tells it, or nothing is."""
+    if outcome.passed or any(step.state is State.WRONG for step in steps):
+        return ""
+    return ": ".join(filter(None, (f"In this case {outcome.message}", outcome.detail)))
 
 
 def _steps(

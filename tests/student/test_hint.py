@@ -404,6 +404,14 @@ def test_explain_tells_a_syntax_error_as_the_report_does(shipped_engine: Engine)
     assert trace.trouble.startswith("Your run ended here: a.py could not be loaded: SyntaxError")
 
 
+def test_explain_says_what_came_where_no_step_tells_it(shipped_engine: Engine) -> None:
+    text = "def learning_rate(step, *, warmup, total, peak, floor=0.0):\n    return 0.25\n"
+    trace = _trace(
+        shipped_engine, Source("a.py", units=(("a.py", text),)), "exercise12", "learning_rate"
+    )
+    assert re.search(r"^In this case .* wrong values: .*, 0\.25 came$", trace.trouble)
+
+
 @pytest.mark.parametrize(
     ("shape", "named"),
     [((2, 5, 12), "(b, t, h·d)"), ((6, 5, 4), "(b·h, t, d)"), ((7,), ""), ((), "()")],
