@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from grader.checks.deviations import Deviation
 from grader.compare.arrays import exactly_equal
 from grader.compare.evidence import Evidence
-from grader.handin.read import is_read
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import BIASES
@@ -108,8 +107,7 @@ def unheard(
         return None
     case = first_of(evidence, group)
     named = " and ".join(f"`{name}`" for name in case.gives)
-    read = any(is_read(evidence.source, name, evidence.target.name) for name in case.gives)
-    how = "changes nothing" if read else "is not used"
+    how = "changes nothing" if any(map(evidence.reads, case.gives)) else "is not used"
     sentence = f"{named} {how}: with {_given(case) or 'it'} all is as without it"
     groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
     return Deviation(

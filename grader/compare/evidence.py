@@ -10,7 +10,7 @@ from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
-from grader.handin.read import Source
+from grader.handin.read import Source, is_read
 from grader.records.answers import Answer, Greeting, StudentError
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
@@ -70,6 +70,10 @@ class Evidence:
     def right(self) -> Signature:
         """The signature of the right answers."""
         return sign(self.calls, self.key.answers, self.key.plan.tensors, [])
+
+    def reads(self, argument: str) -> bool:
+        """Whether the target's code reads an argument of that name."""
+        return is_read(self.source, argument, self.target.name)
 
     def calls_of(self, name: str) -> list[Call]:
         """Return the calls that a property asked for, in order."""

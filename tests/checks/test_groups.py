@@ -120,7 +120,7 @@ def test_an_input_that_is_not_heard_costs_its_groups(grade_text: GradeText) -> N
 def test_cross_attention_without_a_mask_keeps_what_is_right(grade_text: GradeText) -> None:
     result = grade_text({"exercise9": edited(solution("exercise9"), UNHEARD_MASK)})
     assert lost(result, "CrossAttention", Kind.NUMERIC) == ["memory_mask", "empty-rows"]
-    assert "`memory_mask` is not used: with it all is as without it" in (
+    assert "`memory_mask` changes nothing: with it all is as without it" in (
         said(result, "CrossAttention")
     )
     assert share(result, "CrossAttention") >= 0.7

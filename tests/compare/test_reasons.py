@@ -113,7 +113,7 @@ RAISED = {
     ),
     "a part handed to a sublayer": Raised(
         "exercise5", "EncoderLayer",
-        (("attention_output = self.attention(", "attention_output = self.attention(x[0] * "),),
+        (("self.attention(attention_input)", "self.attention(attention_input[0])"),),
         "print the shape and the dtype of what the line hands on to it",
     ),
     "a class for a layer": Raised(

@@ -82,7 +82,7 @@ def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
     (row,) = (line for line in said.splitlines() if "exercise3" in line)
     assert row.startswith("✓ exercise3")
     assert "saved since" not in row
-    assert "Next: %check exercise1" in said
+    assert "Next: %read exercise1" in said
 
 
 def test_try_puts_the_questions(ask: Ask) -> None:

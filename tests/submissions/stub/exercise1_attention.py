@@ -25,13 +25,13 @@
 # what broke. Attention lets positions look at one another: every position gets a new vector, which
 # is a weighted mean over all positions, and the weights come from how well the vectors match.
 #
-# Three parts are played in this, and they need not be played by the same tensor:
+# Attention has three roles, and each may be played by a tensor of its own:
 #
 # - a **query** says what a position is looking for;
 # - a **key** says what a position has to offer;
 # - a **value** is what it hands over once it is chosen.
 #
-# You write attention twice. First the bare form, in which one tensor plays all three parts and
+# You write attention twice. First the bare form, in which one tensor plays all three roles and
 # nothing is scaled. Then the form that every transformer uses, with three tensors and a scale.
 #
 # ## The formulas

@@ -3,7 +3,7 @@
 #
 # ## Before you begin
 #
-# - **You learn to** run many heads at once, without a loop, and to see where each number goes.
+# - **You learn to** run many heads at once, without a loop, and see where each number goes.
 # - **You need** exercises 1 and 2.
 # - **Time:** 50 to 100 minutes, for three parts and about 30 lines.
 # - **Difficulty:** 3 of 4.
