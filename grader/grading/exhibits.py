@@ -86,7 +86,7 @@ def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tup
 def _exhibit(target: Target, trace: Trace) -> Exhibit:
     sizes = ", ".join(f"{name}={size}" for name, size in trace.case.dims.items())
     passed = _all_close(trace)
-    panels = _output_panels(trace) + _step_panels(trace, trace.wrong)
+    panels = _output_panels(target, trace) + _step_panels(trace, trace.wrong)
     return Exhibit(
         target.name,
         f"{trace.case.name} ({sizes})",
@@ -105,11 +105,12 @@ def _all_close(trace: Trace) -> bool:
     )
 
 
-def _output_panels(trace: Trace) -> list[Panel]:
-    actual = trace.actual or {}
+def _output_panels(target: Target, trace: Trace) -> list[Panel]:
+    expected, actual = trace.expected or {}, trace.actual or {}
     return [
-        make_panel(name, values, actual.get(name))
-        for name, values in (trace.expected or {}).items()
+        make_panel(name, expected[name], actual.get(name))
+        for name in target.outputs
+        if name in expected
     ]
 
 

@@ -16,6 +16,7 @@ from grader.report.runs import largest, names_for, shown
 
 _CELL = 16  # pixels, as all lengths here
 _BOX, _GAP, _HIGH = 128, 26, 34  # a box's width, the way between two rows, a box's height
+_BESIDE = 20  # for the arrow beside the rows
 _CHARACTERS = 17  # of a name that fit into a box
 _LOW, _MID, _TOP = (33, 102, 172), (247, 247, 247), (178, 24, 43)  # blue, white, red
 _SHADES = 128  # on either side: more than are told apart
@@ -71,8 +72,8 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Arrow:
-    """A way from one box to another."""
+class Line:
+    """A line from one place to another."""
 
     x1: float
     y1: float
@@ -82,12 +83,12 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Flow:
-    """A component: inputs on top, one row a level of steps."""
+    """A component: inputs on top, one row a level of steps, in the order of the arrow."""
 
     width: int
     height: int
     boxes: tuple[Box, ...]
-    arrows: tuple[Arrow, ...]
+    arrow: tuple[Line, ...]  # its lines
 
 
 def heat_maps(panel: Panel) -> list[HeatMap]:
@@ -137,23 +138,31 @@ def _scale(expected: Array) -> float:
 
 
 def flow(drawing: Drawing) -> Flow:
-    """Lay a component out; each box has an arrow from every box of the row above."""
+    """Lay a component out, in rows that follow one another as an arrow beside them shows.
+
+    Which steps a step is made of is not known here, so nothing is drawn between boxes.
+    """
     rows = [drawing.inputs, *drawing.levels]
-    width = max(len(row) for row in rows) * (_BOX + _GAP)
-    boxes, arrows = [], []
-    for index, row in enumerate(rows):
-        y = index * (_HIGH + _GAP)
-        for x, name in zip(_places(width, row), row, strict=True):
-            boxes.append(_box(name, "input" if index == 0 else _state(drawing, name), x, y + 1))
-            above = _places(width, rows[index - 1]) if index else []
-            arrows += [Arrow(a + _BOX / 2, y - _GAP + 1, x + _BOX / 2, y) for a in above]
+    widest = max(len(row) for row in rows) * (_BOX + _GAP)
+    boxes = [
+        _box(name, "input" if not place else _state(drawing, name), x, place * (_HIGH + _GAP) + 1)
+        for place, row in enumerate(rows)
+        for x, name in zip(_places(widest, row), row, strict=True)
+    ]
     height = len(rows) * (_HIGH + _GAP) - _GAP + 2
-    return Flow(width, height, tuple(boxes), tuple(arrows))
+    return Flow(_BESIDE + widest, height, tuple(boxes), _downwards(height))
+
+
+def _downwards(height: int) -> tuple[Line, ...]:
+    """An arrow at the left edge: its line, and the two of its head."""
+    x, end, head = _BESIDE / 2, height - 2.0, _BESIDE / 4
+    sides = (Line(x + side, end - head, x, end) for side in (-head, head))
+    return (Line(x, 2.0, x, end), *sides)
 
 
 def _places(width: float, row: tuple[str, ...]) -> list[float]:
     """The left edges of a row's boxes, which stand around the middle."""
-    first = width / 2 - len(row) * (_BOX + _GAP) / 2 + _GAP / 2
+    first = _BESIDE + width / 2 - len(row) * (_BOX + _GAP) / 2 + _GAP / 2
     return [first + place * (_BOX + _GAP) for place in range(len(row))]
 
 
