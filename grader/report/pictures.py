@@ -154,9 +154,9 @@ def flow(drawing: Drawing) -> Flow:
 
 
 def _downwards(height: int) -> tuple[Line, ...]:
-    """An arrow at the left edge: its line, and the two of its head."""
-    x, end, head = _BESIDE / 2, height - 2.0, _BESIDE / 4
-    sides = (Line(x + side, end - head, x, end) for side in (-head, head))
+    """An arrow at the left edge: its line, and the two sides of its tip."""
+    x, end, tip = _BESIDE / 2, height - 2.0, _BESIDE / 4
+    sides = (Line(x + side, end - tip, x, end) for side in (-tip, tip))
     return (Line(x, 2.0, x, end), *sides)
 
 

@@ -181,9 +181,9 @@ def test_drawing_marks_right_wrong_and_what_follows() -> None:
     assert [(box.text, box.state) for box in picture.boxes] == [
         ("x", "input"), ("✓ a", "right"), ("✓ b", "right"), ("✗ c", "wrong"), ("d", "open"),
     ]  # fmt: skip
-    line, *head = picture.arrow
+    line, *tip = picture.arrow
     assert (line.x1, line.y2) == (line.x2, picture.height - 2)
-    assert {(side.x2, side.y2) for side in head} == {(line.x2, line.y2)}
+    assert {(side.x2, side.y2) for side in tip} == {(line.x2, line.y2)}
     assert min(box.x for box in picture.boxes) > line.x1
 
 
