@@ -76,10 +76,10 @@ class Scene:
         """Whether the file sets an attribute of that name, or may do so by its name."""
         trees = [parse(text) for _, text in self.evidence.source.units]
         nodes = [node for tree in trees if tree for node in ast.walk(tree)]
-        return None in trees or any(
-            (isinstance(n, ast.Attribute) and n.attr == attribute and isinstance(n.ctx, ast.Store))
-            or (isinstance(n, ast.Constant) and n.value == attribute)
-            for n in nodes
+        return (
+            None in trees
+            or attribute in self.attributes
+            or any(isinstance(n, ast.Constant) and n.value == attribute for n in nodes)
         )
 
     @property

@@ -219,14 +219,14 @@ def method_names(source: Source, class_name: str) -> list[str]:
 
 def keyword_only(source: Source, name: str, class_name: str = "") -> list[str]:
     """Return what stands behind the * in a signature of this file: a function's, or a method's."""
-    found = [one for one in _functions(source, class_name) if one.name == name]
-    return [argument.arg for one in found[-1:] for argument in one.args.kwonlyargs]
+    own = _definition(source, name, class_name)
+    return [argument.arg for one in own for argument in one.args.kwonlyargs]
 
 
 def arguments_of(source: Source, name: str, class_name: str) -> list[str]:
     """Return what a method of a class of this file takes."""
-    found = [one for one in _functions(source, class_name) if one.name == name]
-    return [one.arg for f in found[-1:] for one in (*f.args.args, *f.args.kwonlyargs)]
+    own = _definition(source, name, class_name)
+    return [argument.arg for one in own for argument in (*one.args.args, *one.args.kwonlyargs)]
 
 
 def is_read(source: Source, argument: str, target: str) -> bool:
@@ -235,6 +235,11 @@ def is_read(source: Source, argument: str, target: str) -> bool:
     inner = [node for one in own or _functions(source, target) for node in ast.walk(one)]
     names = [node for node in inner if isinstance(node, ast.Name) and node.id == argument]
     return any(isinstance(name.ctx, ast.Load) for name in names)
+
+
+def _definition(source: Source, name: str, class_name: str) -> list[ast.FunctionDef]:
+    """Return the function or method of a name that counts, the last; none where there is none."""
+    return [one for one in _functions(source, class_name) if one.name == name][-1:]
 
 
 def _functions(source: Source, class_name: str) -> list[ast.FunctionDef]:

@@ -19,7 +19,7 @@ from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, curve, histogram
 from grader.report.formulas import plain
 from grader.report.pictures import HeatMap, figures, flow, heat_maps, mixing_maps
-from grader.report.runs import capital, told
+from grader.report.runs import capital, remedy, told
 from grader.report.words import (
     MARKS,
     legend,
@@ -83,7 +83,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["marks"] = MARKS
+    environment.globals |= {"marks": MARKS, "remedy": remedy}
     environment.filters |= _filters()
     return environment
 

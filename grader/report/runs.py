@@ -230,8 +230,7 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
     question, outcome = tried.question, tried.outcome or Outcome()
     if outcome.trouble:
         lines = wrapped(ended(capital(outcome.trouble)), width, first="  ", hang=2)
-        remedy = outcome.remedy or f"`{command}check {tried.exercise}` says more"
-        lines += wrapped(ended(capital(remedy)), width, first="  next  ", hang=8)
+        lines += wrapped(ended(capital(remedy(tried, command))), width, first="  next  ", hang=8)
         return "\n".join(lines)
     lines = []
     for caption, array in zip(question.shows, outcome.drawn, strict=True):
@@ -239,6 +238,12 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
     for sentence in told(tried, command):
         lines += wrapped(sentence, width, first="  ", hang=2)
     return "\n".join([*lines, "", *wrapped(question.because, width, first="  ", hang=2)])
+
+
+def remedy(tried: Tried, command: str = "grade ") -> str:
+    """Return what to do where nothing came out: a check says more where nothing else is known."""
+    known = tried.outcome.remedy if tried.outcome else ""
+    return known or f"`{command}check {tried.exercise}` says more"
 
 
 def told(tried: Tried, command: str = "grade ") -> list[str]:
