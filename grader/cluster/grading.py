@@ -77,6 +77,7 @@ class ClusterGraders:
         try:
             yield lambda units: _graded(self._client, crew, request, keys, units)
         finally:
+            equipment.over.set()
             self._leave(run)
 
     def _ask_first(self, request: BatchRequest) -> Sequence[Asked]:
@@ -117,6 +118,7 @@ class _Equipment:
     request: BatchRequest
     run: str
     parcel: Parcel
+    over: threading.Event = field(default_factory=threading.Event)  # the run: it needs nobody more
 
     def enlist(self, addresses: Sequence[str]) -> Enlisted:
         """Ask some workers what they are, and hand those that fit what they need."""
@@ -133,6 +135,9 @@ class _Equipment:
         return Enlisted(done, refused)
 
     def _hand(self, one: Asked) -> str:
+        """Return why a worker cannot take what it needs, if so."""
+        if self.over.is_set():
+            return "the run is over"
         parts = {
             digest: None if digest in one.parts else dict(part)
             for digest, part in self.parcel.parts.items()
@@ -147,6 +152,8 @@ class _Equipment:
             workers=[one.address],
             on_error="return",
         )
+        if self.over.is_set():  # meanwhile: the others have been told to forget it already
+            self.client.run(worker.close, self.run, workers=[one.address], on_error="ignore")
         answer = answers.get(one.address, "it is gone")
         return answer if isinstance(answer, str) else type(answer).__name__
 

@@ -23,7 +23,7 @@ from support import ROOT, TESTS, edited
 from grader.batch.entries import Handed
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.unit import ReadSubmission
-from grader.cluster import connect, dispatch, worker
+from grader.cluster import connect, dispatch, grading, worker
 from grader.cluster.connect import connected
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 from grader.cluster.grading import ClusterGraders, Heard
@@ -211,6 +211,29 @@ def test_interrupted_run_leaves_the_cluster_as_it_was(
         run_batch(request, advance=interrupt, graders=ClusterGraders(client))
     wait_until(lambda: not any(client.processing().values()))
     wait_until(lambda: not any(client.has_what().values()))
+    wait_until(lambda: not closed_files(client))
+
+
+def test_worker_that_comes_when_all_is_over_keeps_nothing(
+    client: Client, statistics: CourseFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others have been told to forget it by then."""
+    ids = [exercise.id for exercise in statistics.course.exercises]
+    hidden = load_keys(statistics, ids, HIDDEN, secret=SECRET)
+    parcel = pack(statistics, load_keys(statistics, ids, PUBLIC), hidden)
+    request = request_for(statistics, tmp_path, tmp_path / "r")
+    equipment = grading._Equipment(client, request, "late", parcel)  # noqa: SLF001 - its moment
+    run = client.run
+
+    def run_and_end(function: Any, *given: Any, **options: Any) -> Any:
+        answers = run(function, *given, **options)
+        if function is worker.equip:
+            assert closed_files(client)
+            equipment.over.set()
+        return answers
+
+    monkeypatch.setattr(client, "run", run_and_end)
+    equipment.enlist(list(client.nthreads()))
     assert not closed_files(client)
 
 
@@ -250,7 +273,7 @@ def test_only_plain_data_crosses(
     assert came
     for one in (*sent, *came):
         assert _types_of(one) <= {str, bytes, int, float, bool, list, tuple, dict}
-    assert not closed_files(client)
+    wait_until(lambda: not closed_files(client))
     kept_files = client.run(cluster_work.what_is_kept)  # which the next run need not send
     assert any(PUBLIC in name for names in kept_files.values() for name in names)
 
