@@ -6,6 +6,7 @@ known bug.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
@@ -29,7 +30,7 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
-from grader.records.key import AnswerKey
+from grader.records.key import AnswerKey, ValueProof
 from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
@@ -79,7 +80,10 @@ class _Judge:
                 outcome = _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
                 return outcome if outcome.passed else _gated(self._of_options(prop), outcome)
             case Kind.BUG:
-                return judge_bug(self._evidence, self._bugs[share.name], self._numeric(PLAIN))
+                bug = self._bugs[share.name]
+                outcome = judge_bug(self._evidence, bug, self._numeric(PLAIN))
+                shown_by = [proof.call for proof in bug.proofs if isinstance(proof, ValueProof)]
+                return self._beside_others(outcome, shown_by)
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with what a property gives that fails with it, and goes by values."""
@@ -107,7 +111,22 @@ class _Judge:
             outcome = self._shape(group)
         else:
             outcome = _judge_all(self._evidence, Action.FORWARD, Group.OUTPUT, group)
+            own = self._evidence.numeric_calls(Action.FORWARD, group)
+            outcome = self._beside_others(outcome, [call.id for call in own])
         return _judge_assembly(self._evidence) if self._factory and outcome.passed else outcome
+
+    def _beside_others(self, outcome: Judgement, calls: Sequence[str]) -> Judgement:
+        """Let what a constant passes, as weights at a scale of zero, count beside other values."""
+        if outcome.passed and calls and all(map(self._evidence.is_constant, calls)):
+            judged = (judge_call(self._evidence, one, Group.OUTPUT) for one in self._varied)
+            if self._varied and not any(one.passed for one in judged):
+                return Judgement(Status.SKIPPED, "counts once other values are right")
+        return outcome
+
+    @cached_property
+    def _varied(self) -> list[Call]:
+        calls = self._evidence.numeric_calls(Action.FORWARD)
+        return [call for call in calls if not self._evidence.is_constant(call.id)]
 
     def _gradient(self, group: str) -> Judgement:
         if self._factory:

@@ -126,6 +126,7 @@ class _Look:
             found, where = self._where_wrong(possible, seen)
         if not found:
             return None
+        found = self._of_all(found)
         beside = [] if where else self._silent(self._unexplained(found))
         return self._word(found, beside, where=where, everywhere=everywhere)
 
@@ -209,6 +210,17 @@ class _Look:
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
         likely = {name for names in possible.names for name in names}
         return {names: d for names, d in found.items() if likely.issuperset(names)} or found
+
+    def _of_all(self, found: dict[Names, float]) -> dict[Names, float]:
+        """Of several that fit, those that explain what is left out as well, if there are any."""
+        pairs = self.pairs().get(self.evidence.target.name) if len(found) > 1 else None
+        if pairs is None or not self.aside.calls:
+            return found
+        rows = value_rows(self.calls)
+        seen = self.seen.of_values(rows)
+        known = (self.own.of_values(rows), of_calls(pairs, self.calls, rows))
+        fitting = {names for some in known for names, _ in some.matching(seen, self.tolerance)}
+        return {names: d for names, d in found.items() if names in fitting} or found
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
         """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""

@@ -1,7 +1,7 @@
 """Hints by degrees, from gentle to plain, and what a student hears beside a check."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.bundle.release import released_solution
 from grader.course.lesson import Passage, find_passage, find_passages, find_section, read_lesson
@@ -109,7 +109,9 @@ def next_hint(
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
             return _unwritten(target, key, lesson)
-        return _of_check(target, first, failed, lesson)
+        advice = _of_check(target, first, failed, lesson)
+        beside = found[0].sentence if found else ""  # deviations that leave no check failed
+        return replace(advice, finding=f"{advice.finding} {beside}".strip())
     return None
 
 

@@ -4,6 +4,7 @@ By name where the name is there (or an alias that the course lists), else by uni
 order of registration. In what a factory puts together the order of use comes first.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -90,11 +91,16 @@ def bind(
     sets = [items] if any(role.part for role in roles) else [items, _families(items)]
     for candidates in sets:
         search.by_meaning(candidates)
-    for candidates in sets:
-        search.in_order(candidates, Told.ORDER)
+    search.in_order(_as_registered(sets), Told.ORDER)
     if needed := [role for role in search.roles if not role.optional]:
         raise Unbound(needed, items)
     return search.bonds
+
+
+def _as_registered(sets: Sequence[Sequence[Item]]) -> list[Item]:
+    """Items, and lists of some of them where their first one stands, behind it."""
+    places = {item.name: place for place, item in enumerate(sets[0])}
+    return sorted(itertools.chain(*sets), key=lambda item: places.get(item.members[0], len(places)))
 
 
 def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:

@@ -208,12 +208,16 @@ class Oracle:
         )
 
     def registers_as(self, made: Composition, target: str, name: str) -> bool:
-        """Whether as many numbers are registered as under a known bug, wherever both come about."""
-        mine = registered(self._answers(self.material.text(self._bare(made)), target))
-        known = (registered(self._answers(text, target)) for text in self._known([name], target))
+        """Whether as many numbers are registered as under a known bug, wherever both come about.
+
+        With the deviations, or without them where they are told beside it.
+        """
+        texts = [self.material.text(one) for one in (made, self._bare(made))]
+        own = [registered(self._answers(text, target)) for text in texts]
+        known = [registered(self._answers(text, target)) for text in self._known([name], target)]
         return any(
             both and all(mine[call] == theirs[call] for call in both)
-            for theirs in known
+            for mine, theirs in product(own, known)
             for both in [mine.keys() & theirs.keys()]
         )
 
