@@ -134,9 +134,9 @@
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.4.
 # - Bengio et al. 2003, *A Neural Probabilistic Language Model*, where it began.
 #
-# Guess what your code will do, and let it answer: `grade try exercise10`.
+# ## Now write it
 #
-# Check your work with `grade check exercise10`.
+# Guess what your code will do: `grade try exercise10`. Check your work: `grade check exercise10`.
 
 # %%
 import torch

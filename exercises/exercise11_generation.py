@@ -140,9 +140,9 @@
 # - Shazeer 2019, *Fast Transformer Decoding: One Write-Head is All You Need*, section 2.4 (keys and
 #   values kept while decoding).
 #
-# Guess what your code will do, and let it answer: `grade try exercise11`.
+# ## Now write it
 #
-# Check your work with `grade check exercise11`.
+# Guess what your code will do: `grade try exercise11`. Check your work: `grade check exercise11`.
 
 # %%
 import torch

@@ -98,9 +98,9 @@
 # - Hendrycks & Gimpel 2016, *Gaussian Error Linear Units*.
 # - Srivastava et al. 2014, *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*.
 #
-# Guess what your code will do, and let it answer: `grade try exercise4`.
+# ## Now write it
 #
-# Check your work with `grade check exercise4`.
+# Guess what your code will do: `grade try exercise4`. Check your work: `grade check exercise4`.
 
 # %%
 from torch import Tensor, nn

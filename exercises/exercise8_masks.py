@@ -108,9 +108,9 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.3.
 #
-# Guess what your code will do, and let it answer: `grade try exercise8`.
+# ## Now write it
 #
-# Check your work with `grade check exercise8`.
+# Guess what your code will do: `grade try exercise8`. Check your work: `grade check exercise8`.
 
 # %%
 import math

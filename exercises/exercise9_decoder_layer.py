@@ -131,9 +131,9 @@
 # - Ba et al. 2016, *Layer Normalization*.
 # - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for pre-norm.
 #
-# Guess what your code will do, and let it answer: `grade try exercise9`.
+# ## Now write it
 #
-# Check your work with `grade check exercise9`.
+# Guess what your code will do: `grade try exercise9`. Check your work: `grade check exercise9`.
 
 # %%
 import torch

@@ -150,9 +150,10 @@
 # - Loshchilov and Hutter 2017, *SGDR: Stochastic Gradient Descent with Warm Restarts* (the cosine).
 # - Pascanu et al. 2013, *On the difficulty of training recurrent neural networks* (clipping).
 #
-# Guess what your code will do, and let it answer: `grade try exercise12`.
+# ## Now write it
 #
-# Check your work with `grade check exercise12`, and then `grade train exercise12`.
+# Guess what your code will do: `grade try exercise12`. Check it with `grade check exercise12`, and
+# then `grade train exercise12`.
 
 # %%
 import math

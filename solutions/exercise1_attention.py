@@ -113,9 +113,9 @@
 # - Bahdanau et al. 2015, *Neural Machine Translation by Jointly Learning to Align and Translate*,
 #   where attention began.
 #
-# Guess what your code will do, and let it answer: `grade try exercise1`.
+# ## Now write it
 #
-# Check your work with `grade check exercise1`.
+# Guess what your code will do: `grade try exercise1`. Check your work: `grade check exercise1`.
 
 # %%
 import math

@@ -112,9 +112,9 @@
 # - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.
 # - He et al. 2016, *Deep Residual Learning for Image Recognition*, for the skip connection.
 #
-# Guess what your code will do, and let it answer: `grade try exercise5`.
+# ## Now write it
 #
-# Check your work with `grade check exercise5`.
+# Guess what your code will do: `grade try exercise5`. Check your work: `grade check exercise5`.
 
 # %%
 from torch import Tensor, nn

@@ -104,9 +104,9 @@
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.5.
 # - Gehring et al. 2017, *Convolutional Sequence to Sequence Learning*, for learned positions.
 #
-# Guess what your code will do, and let it answer: `grade try exercise6`.
+# ## Now write it
 #
-# Check your work with `grade check exercise6`.
+# Guess what your code will do: `grade try exercise6`. Check your work: `grade check exercise6`.
 
 # %%
 import torch

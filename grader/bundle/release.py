@@ -40,6 +40,7 @@ from grader.records.key import AnswerKey
 from grader.version import VERSION
 
 _COMMANDS = (
+    ("grade read {}", "its lesson as a page, with formulas and drawings"),
     ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
     ("grade try {}", "questions: guess what comes out, and run your own code"),
     ("grade hint {}", "hints, from gentle to plain"),
@@ -51,15 +52,21 @@ _COMMANDS = (
 _README = """\
 # {title}
 
-{count} exercises, {points:g} points. Each file in `exercises/` is a lesson with gaps: read it,
-replace each `raise NotImplementedError` by your code, and check your work as often as you like.
+{count} exercises, {points:g} points. Each file in `exercises/` is a lesson with
+gaps: read it, replace each `raise NotImplementedError` by your code, and check
+your work as often as you like.
 
 {commands}
 {alone}
-If you would rather work in notebooks, begin with `grade start my-folder --notebooks`, or move those
-of an unpacked bundle's `notebooks/` to `exercises/`. The folder `key/` is for the grader: leave it
-as it is. If a file in it is missing, `grade start . --renew` in this folder restores it, and does
-not change your work.
+In a notebook, run `%load_ext grader` in a cell. Then these are commands, too, on
+the cells that you ran: `%read`, `%check`, `%try`, `%hint`, `%explain` and
+`%compare` with an exercise, as in `%check {first}`, and `%list`.
+
+If you would rather work in notebooks, begin with `grade start my-folder
+--notebooks`, or move those of an unpacked bundle's `notebooks/` to `exercises/`.
+The folder `key/` is for the grader: leave it as it is. If a file in it is
+missing, `grade start . --renew` in this folder restores it, and does not change
+your work.
 """
 
 
@@ -132,6 +139,7 @@ def _readme(course: Course, exercises: Sequence[Exercise]) -> str:
     lines = [f"- `{command.format(exercises[0].id)}`: {what}" for command, what in _COMMANDS]
     return _README.format(
         title=course.title,
+        first=exercises[0].id,
         alone=_alone(course, exercises),
         count=len(exercises),
         points=sum(exercise.points for exercise in exercises),

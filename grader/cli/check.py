@@ -53,11 +53,10 @@ def _said_beside(checked: "Checked") -> str:
     if others or not findings.own:
         return ""
     folder, exercise = findings.folder, findings.folder.course.exercise(result.exercise)
-    if result.status is Status.PASSED:
-        said = achieved(folder, exercise)
-    else:
-        said = borrowed(folder, exercise, checked.submission.source(exercise))
-    return "\n".join(wrapped(said, screen_width(), first="  ", hang=2)) if said else ""
+    done = achieved(folder, exercise) if result.status is Status.PASSED else ""
+    told = [said for said in (done, borrowed(folder, exercise, checked.submission)) if said]
+    lines = [wrapped(said, screen_width(), first="  ", hang=2) for said in told]
+    return "\n".join(line for some in lines for line in some)
 
 
 def _show(request: CheckRequest, document: "Document") -> int:

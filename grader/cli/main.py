@@ -10,8 +10,9 @@ import sys
 import click
 
 from grader.cli import classes, instructors, students
-from grader.cli.shared import Program
+from grader.cli.shared import Program, screen_width
 from grader.errors import GraderError, told_fault
+from grader.report.layout import wrapped
 from grader.version import VERSION
 
 
@@ -71,5 +72,8 @@ def _told(error: click.ClickException) -> str:
 
 
 def _fail(message: str, status: int) -> None:
-    click.echo(f"grade: {message}", err=True)
+    told = f"grade: {message}"
+    if sys.stderr.isatty():  # which would break words; a log has one line
+        told = "\n".join(wrapped(told, screen_width()))
+    click.echo(told, err=True)
     sys.exit(status)

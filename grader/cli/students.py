@@ -27,10 +27,19 @@ def list_exercises(course: Path | None, part: str) -> None:
     click.echo(list_course(course, part))
 
 
-@click.command(
-    epilog="Points are earned for shapes, values (numeric), gradients, properties that any right "
-    "answer has, and for not being one of the known mistakes (bug)."
-)
+_WORDS = """\
+Points are earned for shapes, values (numeric), gradients, properties that any right answer has, and
+for not being one of the known mistakes (bug). A part of them belongs to an option or an edge, as in
+numeric/bias: a few hundredths are what such a part earned.
+
+Words of a report. Case: one set of sizes, arguments and numbers; `main` is the usual one. To
+1e-12: but for rounding, with differences below 0.000000000001. Deviation: not as asked for, though
+the values are right. Trained: each parameter gets a gradient. Equivariant: the input in another
+order gives the output in that order. Contiguous: the numbers lie in memory in the order of the
+axes, as they do not after a transpose."""
+
+
+@click.command(epilog=_WORDS)
 @click.argument("exercises", nargs=-1, metavar="EXERCISE...")
 @click.option("--all", "everything", is_flag=True, help="Check every exercise of the course.")
 @click.option(
@@ -173,17 +182,18 @@ def hint(exercise: str, submission: Path | None, course: Path | None, *, every: 
 
 @click.command()
 @click.argument("exercise")
-@click.option(
-    "--target", default="", help="A function or class of it; else the first that is not right."
-)
+@click.argument("target", default="")
 @SUBMISSION
 @COURSE
 def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
     """Show the shapes of your own run, step by step, beside the expected ones.
 
+    TARGET is a function or class of the exercise; else it is the first that is not right.
+
     \b
-    Example:
+    Examples:
       grade explain exercise3
+      grade explain exercise3 fold_heads
     """
     from grader.cli.study import run_explain
 

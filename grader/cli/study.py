@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from grader.bundle.release import released_solution
 from grader.cli.shared import ProgressBar, screen_width
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
@@ -26,9 +25,9 @@ from grader.records.text import ended
 from grader.report.layout import wrapped
 from grader.report.runs import render_receipt, render_run, render_turn
 from grader.report.student import render_comparison, render_told
-from grader.student.compare import compare
+from grader.student.compare import compare, needed_solution
 from grader.student.findings import Findings
-from grader.student.hints import take_hint, target_to_explain
+from grader.student.hints import beside_run, borrowed, take_hint, target_to_explain
 from grader.student.pack import pack_work
 from grader.student.progress import forget_exercise, load_progress, remember_result
 from grader.student.watch import FileEvents, Turn, Watch
@@ -119,11 +118,16 @@ def run_hint(
     if source.problem:
         return _unread(exercise, source)
     told = take_hint(desk.folder, exercise, key, result, every=every)
-    given = exercise.id
-    if submission is not None:
-        given += f" --submission {shlex.quote(click.format_filename(submission))}"
+    given = _given(exercise, submission)
     kept, width = desk.folder.shipped, screen_width()
     return render_told(told, given, notebook=source.notebook, kept=kept, width=width)
+
+
+def _given(exercise: Exercise, submission: Path | None) -> str:
+    """What a command is given to do something about the same work."""
+    if submission is None:
+        return exercise.id
+    return f"{exercise.id} --submission {shlex.quote(click.format_filename(submission))}"
 
 
 def _unread(exercise: Exercise, source: Source) -> str:
@@ -144,19 +148,17 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         (found,) = desk.findings.of(desk.exercises, desk.submission)
         chosen = target_to_explain(exercise, found.result, target)
         trace = found.traces[chosen]  # a run of its own where nothing was kept
-    return render_run(trace, exercise.id, chosen, width=screen_width())
+    beside = beside_run(_given(exercise, submission), found.result, chosen)
+    if submission is None and (said := borrowed(desk.folder, exercise, desk.submission)):
+        beside += (said,)
+    return render_run(trace, exercise.id, chosen, beside, width=screen_width())
 
 
 def run_compare(typed: str, course: Path | None, submission: Path | None) -> str:
     """Lay the student's own code beside the solution; raises UsageError where it is not there."""
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
-        solution = released_solution(desk.folder, exercise)
-        if solution is None:
-            raise UsageError(
-                f"the solution of {exercise.id} is not released yet: your instructor does that, "
-                "after the deadline. Then take the new bundle: grade start . --renew --bundle FILE"
-            )
+        solution = needed_solution(desk.folder, exercise)
         source = desk.submission.source(exercise)
         if source.problem:
             return _unread(exercise, source)
@@ -186,7 +188,8 @@ def run_reset(typed: str, course: Path | None) -> str:
         path.write_bytes(stub)
     forget_exercise(folder, exercise.id)
     where = f"; what you had is in {kept.relative_to(folder.root)}" if kept else ""
-    return f"{path.relative_to(folder.root)} is as it was at the start{where}."
+    said = f"{path.relative_to(folder.root)} is as it was at the start{where}."
+    return "\n".join(wrapped(said, screen_width(), hang=2))
 
 
 def _keep_copy(path: Path, into: Path) -> Path:
@@ -264,7 +267,8 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
     first = course.exercises[0]
     if renew:
         what = folder.root.resolve().name
-        return f"The course files of {what} are repaired; your work in exercises/ was not changed."
+        said = f"The course files of {what} are repaired; your work in exercises/ was not changed."
+        return "\n".join(wrapped(said, screen_width()))
     points = sum(exercise.points for exercise in course.exercises)
     file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
     if notebooks:

@@ -17,7 +17,9 @@ from grader.execute.launch import WarmProcess
 from grader.grading.tried import Bench, Tried, missing_part, try_question
 from grader.handin.choose import chosen_exercises, read_work
 from grader.handin.read import Submission
+from grader.report.layout import wrapped
 from grader.report.runs import render_outcome, render_question
+from grader.student.hints import borrowed, doubted
 from grader.student.tries import chosen_question, keep_tried, questions_of
 
 _STOP = "q"
@@ -46,6 +48,8 @@ def run_try(request: TryRequest) -> None:
         table = _Table(folder, exercise, work, ending, own, single)
         for text in table.played(chosen):
             click.echo(text)
+        if own and (said := borrowed(folder, exercise, work)):
+            click.echo("\n".join(["", *wrapped(said, screen_width(), first="  ", hang=2)]))
 
 
 def _chosen(exercise: Exercise, questions: list[Tried], request: TryRequest) -> list[Tried]:
@@ -102,6 +106,11 @@ class _Table:
             if self.own:
                 keep_tried(self.folder, tried)
             yield self._shown(tried)
+            if self.own and outcome.held and (said := self._doubted(one)):
+                yield "\n".join(["", *wrapped(said, screen_width(), first="  ", hang=2)])
+
+    def _doubted(self, tried: Tried) -> str:
+        return doubted(self.folder, self.exercise, self.work, tried.question.needs)
 
     def _shown(self, tried: Tried) -> str:
         return render_outcome(tried, width=screen_width())

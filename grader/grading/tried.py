@@ -131,7 +131,7 @@ def _outcome_of(
         )
     if answer.status is AnswerStatus.MISSING:  # its text broke off before the lines
         error = found.greeting.error if found.greeting else None
-        said = f": {_told(error)}" if error else ""
+        said = f": {_told(error)}{_where(source, error)}" if error else ""
         return Outcome(trouble=f"{source.label} could not be loaded{said}")
     if answer.error is not None:
         return _raised(exercise, source, question, answer.error)
@@ -152,8 +152,13 @@ def _raised(exercise: Exercise, source: Source, question: Question, error: Stude
         targets = [target.name for target in exercise.targets]
         reached = [name for f in own if (name := f.name.partition(".")[0]) in targets]
         return _unwritten(reached[-1] if reached else question.needs[0])
-    where = f" ({own[-1].label}, line {own[-1].line})" if own else ""
-    return Outcome(trouble=f"your code raised {_told(error)}{where}")
+    return Outcome(trouble=f"your code raised {_told(error)}{_where(source, error)}")
+
+
+def _where(source: Source, error: StudentError) -> str:
+    """Where in the student's own text an exception was raised, "" where that is not known."""
+    own = [frame for frame in error.frames if source.holds(frame.label)]
+    return f" ({own[-1].label}, line {own[-1].line})" if own else ""
 
 
 def _is_file(label: str) -> bool:

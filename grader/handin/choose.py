@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.course.load import CourseFolder, renewal
 from grader.course.models import Exercise
 from grader.errors import UsageError
-from grader.handin.pick import SUFFIXES
+from grader.handin.pick import SUFFIXES, proper_name
 from grader.handin.read import Submission, read_submission
 
 
@@ -52,10 +52,11 @@ def read_work(
     read = read_submission(place, folder.course, list(exercises), limit)
     if submission is not None or not folder.shipped:
         return read
+    own = _own_name(folder)
     return Submission(
         {
             i: replace(
-                source, next_step=f"rename your file to it, or `grade reset {i}` starts it again"
+                source, next_step=f"rename {own} to it, or `grade reset {i}` starts it again"
             )
             if source.absent
             else source
@@ -63,6 +64,14 @@ def read_work(
         },
         read.notes,
     )
+
+
+def _own_name(folder: CourseFolder) -> str:
+    """What to call a file that has no exercise's name: by its own where there is one alone."""
+    paths = sorted(path for path in folder.exercises.iterdir() if path.suffix in SUFFIXES)
+    exercises = folder.course.exercises
+    strays = [p.name for p in paths if not any(proper_name(p.name, e) for e in exercises)]
+    return strays[0] if len(strays) == 1 else "your file"
 
 
 def place_of_work(folder: CourseFolder, submission: Path | None) -> Path:

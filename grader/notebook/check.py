@@ -20,12 +20,15 @@ from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source, Submission, bounded, read_submission
 from grader.notebook.cells import LABEL, definitions
 from grader.notebook.finding import course_of_notebook
-from grader.records.results import Document
+from grader.records.results import Document, Status
+from grader.report.layout import wrapped
 from grader.report.pages import render_fragment
 from grader.report.terminal import render_document
+from grader.student.hints import achieved
 from grader.student.progress import remember_result
 
 T = TypeVar("T")
+COMMAND = "%"  # how a command begins here
 RESTART = "restart the kernel, run the cells that you need, and check again"
 
 
@@ -35,15 +38,17 @@ class Report:
 
     document: Document
     exhibits: dict[str, tuple[Exhibit, ...]]
+    done: str = ""  # what one can do now, and what is next, where all is right
 
     def __repr__(self) -> str:
         """Return the report as in a terminal, without colours."""
         import click
 
-        return click.unstyle(render_document(self.document)).rstrip("\n")
+        text = click.unstyle(render_document(self.document)).rstrip("\n")
+        return "\n".join([text, *(wrapped(self.done, 80, first="  ", hang=2) if self.done else ())])
 
     def _repr_html_(self) -> str:
-        return render_fragment(self.document, self.exhibits)
+        return render_fragment(self.document, self.exhibits, self.done)
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,9 @@ def grade_cells(
 
 def _report(graded: Graded) -> Report:
     shown = {graded.exercise.id: exhibits_of(graded.exercise, graded.run)}
-    return Report(graded.engine.sum_up([graded.run.result]), shown)
+    right = graded.run.result.status is Status.PASSED
+    done = achieved(graded.engine.folder, graded.exercise, COMMAND) if right else ""
+    return Report(graded.engine.sum_up([graded.run.result]), shown, done)
 
 
 @cache

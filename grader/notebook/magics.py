@@ -13,6 +13,7 @@ from grader.grading.trace import trace_target
 from grader.grading.tried import Tried
 from grader.handin.choose import chosen_exercises
 from grader.notebook.check import (
+    COMMAND,
     Report,
     Said,
     answered,
@@ -24,14 +25,16 @@ from grader.notebook.check import (
 from grader.notebook.imports import install
 from grader.report.lesson import render_lesson_part, render_questions
 from grader.report.runs import render_outcome, render_question, render_run
-from grader.report.student import render_standing, render_told
-from grader.student.hints import take_hint, target_to_explain
+from grader.report.student import render_comparison, render_standing, render_told
+from grader.student.compare import compare as lay_beside
+from grader.student.compare import needed_solution
+from grader.student.hints import beside_run, take_hint, target_to_explain
 from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
 from grader.student.tries import chosen_question, keep_tried, questions_of
 
-_COMMAND = "%"  # how a command begins here
-_WORDS = {"explain": (1, 2), "progress": (0, 0), "try": (1, 3)}  # behind a magic; else one
+_WORDS = {"explain": (1, 2), "list": (0, 0), "try": (1, 3)}  # behind a magic; else one
+_HELP = ("--help", "-h", "help")
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Lesson:
         return self.stub
 
     def _repr_html_(self) -> str:
-        return render_lesson_part(self.stub, self.questions, command=_COMMAND)
+        return render_lesson_part(self.stub, self.questions, command=COMMAND)
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,11 @@ class Asked:
         for one in self.questions:
             said.append(render_question(one))
             if one.outcome is not None:
-                said.append(render_outcome(one, command=_COMMAND))
+                said.append(render_outcome(one, command=COMMAND))
         return click.unstyle("\n\n".join(said))
 
     def _repr_html_(self) -> str:
-        return render_questions(self.questions, command=_COMMAND)
+        return render_questions(self.questions, command=COMMAND)
 
 
 def hint(typed: str) -> Said:
@@ -73,7 +76,7 @@ def hint(typed: str) -> Said:
     graded = grade_cells(typed)
     key = graded.engine.keys.keys[graded.exercise.id]
     told = take_hint(graded.engine.folder, graded.exercise, key, graded.run.result)
-    text = render_told(told, graded.exercise.id, notebook=True, command=_COMMAND)
+    text = render_told(told, graded.exercise.id, notebook=True, command=COMMAND)
     return Said(click.unstyle(text))
 
 
@@ -83,7 +86,17 @@ def explain(typed: str, target: str = "") -> Said:
     exercise = graded.exercise
     chosen = target_to_explain(exercise, graded.run.result, target)
     trace = trace_target(exercise.target(chosen), graded.run)
-    return Said(click.unstyle(render_run(trace, exercise.id, chosen)))
+    beside = beside_run(exercise.id, graded.run.result, chosen, COMMAND)
+    return Said(click.unstyle(render_run(trace, exercise.id, chosen, beside)))
+
+
+def compare(typed: str) -> Said:
+    """Show the released solution beside the cells that were run, and what differs."""
+    graded = grade_cells(typed)
+    folder, exercise = graded.engine.folder, graded.exercise
+    solution = needed_solution(folder, exercise)
+    compared = lay_beside(folder.course, exercise, graded.source, solution, graded.run.result)
+    return Said(click.unstyle(render_comparison(exercise.id, compared)))
 
 
 def read(typed: str) -> Lesson:
@@ -111,18 +124,18 @@ def try_(typed: str, number: str = "", guess: str = "") -> Asked:
 def _whole(typed: str) -> int:
     """Return a number that was typed; raises UsageError."""
     if not typed.isdecimal():
-        raise UsageError(f"'{typed}' is no number: write it as in: {_COMMAND}try exercise3 1 2")
+        raise UsageError(f"'{typed}' is no number: write it as in: {COMMAND}try exercise3 1 2")
     return int(typed)
 
 
-def progress() -> Said:
+def list_() -> Said:
     """Show how far each exercise is; raises GraderError.
 
     Nothing is said of files that changed: what was checked are cells.
     """
     standing = standing_of(own_course())
     rows = tuple(replace(row, changed=False) for row in standing.exercises)
-    text = render_standing(replace(standing, exercises=rows), command=_COMMAND)
+    text = render_standing(replace(standing, exercises=rows), command=COMMAND)
     return Said(click.unstyle(text))
 
 
@@ -135,7 +148,7 @@ def load_extension(ipython: Any) -> None:
         return check(line.strip()) if outcome.success else None
 
     ipython.register_magic_function(check_cell, "cell", "check")
-    lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, try_, progress)
+    lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, try_, compare, list_)
     for magic in lines:
         ipython.register_magic_function(_line_magic(magic), "line", _name_of(magic))
     install()
@@ -164,9 +177,13 @@ def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
 
     def ask(line: str) -> Any:
         words = line.split()
+        example = f"{COMMAND}{name}{' exercise3' if most else ''}"
+        if set(_HELP) & set(words):
+            said = (magic.__doc__ or "").partition("\n")[0]
+            return Said(f"{said.removesuffix('; raises GraderError.')}\nFor example: {example}")
         if not least <= len(words) <= most:
-            example = " exercise3" if most else ""
-            raise UsageError(f"write it as in: {_COMMAND}{name}{example}")
+            missing = "name the exercise" if len(words) < least else "write it"
+            raise UsageError(f"{missing} as in: {example}")
         return magic(*words)
 
     def of_line(line: str) -> Any:

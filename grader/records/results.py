@@ -194,6 +194,7 @@ class Remark:
     sentence: str
     listed: tuple[str, ...] = ()  # what the sentence announces
     hint: str = ""
+    deviates: bool = False  # it tells of deviations
 
 
 @dataclass(frozen=True)
@@ -225,8 +226,8 @@ class Diagnosis:
         listed = self.deviations if len(self.deviations) > 1 else ()
         said = self._announced if listed else f"{self._announced} {self.deviations[0]}."
         if self.evidence in ("", *_RIGHT):  # then the hint is about the deviations
-            return (Remark(f"{self.evidence} {said}".strip(), listed, self.hint),)
-        return Remark(self.evidence, hint=self.hint), Remark(said, listed)
+            return (Remark(f"{self.evidence} {said}".strip(), listed, self.hint, deviates=True),)
+        return Remark(self.evidence, hint=self.hint), Remark(said, listed, deviates=True)
 
     @property
     def _announced(self) -> str:

@@ -128,9 +128,14 @@ def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -
     return render("page.html.j2", document=document, exhibits=exhibits)
 
 
-def render_fragment(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -> str:
-    """Return the report as one element with its own style, for a page or a notebook's cell."""
-    return render("report.html.j2", document=document, exhibits=exhibits)
+def render_fragment(
+    document: Document, exhibits: Mapping[str, Sequence[Exhibit]], done: str = ""
+) -> str:
+    """Return the report as one element with its own style, for a page or a notebook's cell.
+
+    `done` is what is said last where all is right.
+    """
+    return render("report.html.j2", document=document, exhibits=exhibits, done=done)
 
 
 def render_class(summary: Summary, insight: Insight) -> str:

@@ -27,7 +27,7 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
         if not line.file:
             lines.append(f"  –  {line.exercise}  not there")
             continue
-        mark = "✓" if line.status == "passed" else "✗"
+        mark = "✓" if line.status == "passed" else "✗" if line.begun else " "
         score = f"{number(line.score)} / {number(line.max_score)}"
         lines.append(f"  {mark}  {line.file}  {score}")
         if line.waits:
@@ -37,7 +37,7 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
             )
             lines += wrapped(said, width, first="     ", hang=5)
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
-    lines += ["", *(f"  {line}" for line in part_lines(receipt.parts)), f"  {total}"]
+    lines += ["", *(f"  {line}".rstrip() for line in part_lines(receipt.parts)), f"  {total}"]
     lines += wrapped(receipt.content, width, first="  ", hang=2)
     last = "Check that nothing is missing: the final score comes from other cases of the same kind."
     lines += ["", *wrapped(last, width)]
@@ -97,7 +97,9 @@ def _footer(turn: Turn, width: int) -> list[str]:
         return [click.style(f"✓ {text}", fg="green")]
     where = f"of {turn.part}" if turn.part else "in all"
     total = f"{number(turn.earned)} of {number(turn.possible)} points {where}"
-    help_ = f"save the file to check again · grade hint {turn.result.exercise} · Ctrl+C ends"
+    right = turn.result.status is Status.PASSED
+    hint = "" if right else f"grade hint {turn.result.exercise} · "
+    help_ = f"save the file to check again · {hint}Ctrl+C ends"
     return [click.style(line, dim=True) for line in wrapped(f"{total} · {help_}", width)]
 
 
@@ -113,13 +115,17 @@ _NOT_TOLD = (
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
 
 
-def render_run(trace: Trace | None, exercise: str, target: str, *, width: int = 80) -> str:
+def render_run(
+    trace: Trace | None, exercise: str, target: str, beside: Sequence[str] = (), *, width: int = 80
+) -> str:
     """Return the steps of a target with their shapes, and then the run tensor by tensor.
 
-    A line where none can be shown.
+    A line where none can be shown; last, what is to be said beside it.
     """
+    last = [line for said in beside for line in ("", *wrapped(said, width, first="  ", hang=4))]
     if trace is None:
-        return f"{exercise}: {target} has no case whose steps can be shown."
+        none = f"{exercise}: {target} has no case whose steps can be shown."
+        return "\n".join([none, *last])
     case = trace.case
     sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
     lines = [click.style(f"{exercise} · {trace.target}", bold=True)]
@@ -132,7 +138,7 @@ def render_run(trace: Trace | None, exercise: str, target: str, *, width: int = 
         lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
     if any(not m.given for m in trace.made):
         lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
-    return "\n".join(lines).rstrip("\n")
+    return "\n".join([*lines, *last]).rstrip("\n")
 
 
 def _step_lines(trace: Trace, width: int) -> list[str]:
@@ -152,7 +158,7 @@ def _found(step: Step) -> str:
         case State.RIGHT:
             return "✓ the same values"
         case State.WRONG if step.there:
-            return "✗ its values are there, but not in its place"
+            return "✗ its values appear, but others are used"
         case State.WRONG:
             return "✗ no tensor has its values" if step.held is None else "✗ yours has other values"
         case State.NOT_REACHED:
@@ -210,6 +216,9 @@ def _shape(trace: Trace, shape: tuple[int, ...]) -> str:
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _SHADES = " ░▒▓█"
 _BAR = 40  # columns of the longest bar, at most
+_LEGEND = (
+    "Shades: the darker, the further from zero, above or below; █ is the largest of its table."
+)
 
 
 def render_question(tried: Tried, *, width: int = 80) -> str:
@@ -235,6 +244,8 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
     lines = []
     for caption, array in zip(question.shows, outcome.drawn, strict=True):
         lines += [f"  {caption}", *_drawing(tried, array, width), ""]
+    if question.draw == "map" and lines:
+        lines += [*wrapped(_LEGEND, width, first="  ", hang=2), ""]
     for sentence in told(tried, command):
         lines += wrapped(sentence, width, first="  ", hang=2)
     return "\n".join([*lines, "", *wrapped(question.because, width, first="  ", hang=2)])

@@ -88,7 +88,7 @@ def paragraph_lines(paragraph: Paragraph, width: int) -> list[str]:
     lines = [spread(f"  {group.name}", points, width - 7)]
     lines += _summary_lines(group.kinds, width)
     for diagnosis in paragraph.diagnoses:
-        lines += _diagnosis_lines(diagnosis, width)
+        lines += _diagnosis_lines(paragraph, diagnosis, width)
     for check in failures[:SHOWN]:
         lines += ["", *failure_lines(check, width)]
     if len(failures) > SHOWN:
@@ -129,7 +129,7 @@ def failure_lines(check: CheckResult, width: int, *, named: bool = True) -> list
     return lines
 
 
-def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
+def _diagnosis_lines(paragraph: Paragraph, diagnosis: Diagnosis, width: int) -> list[str]:
     lines = []
     for remark in diagnosis.remarks:
         lines += ["", *wrapped(remark.sentence, width, first=f"    {FOUND} ", hang=6)]
@@ -137,6 +137,8 @@ def _diagnosis_lines(diagnosis: Diagnosis, width: int) -> list[str]:
             lines += wrapped(one, width, first="      - ", hang=8)
         if remark.hint:
             lines += _labelled("hint", remark.hint, width)
+        for step in paragraph.steps_of(remark):
+            lines += _labelled("next", ended(step), width)
     return lines
 
 

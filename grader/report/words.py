@@ -11,6 +11,7 @@ from grader.records.results import (
     ExerciseResult,
     Facts,
     Kind,
+    Remark,
     Status,
 )
 from grader.records.subtotals import Subtotal
@@ -44,6 +45,13 @@ class Paragraph:
     group: CheckGroup
     diagnoses: tuple[Diagnosis, ...]
     failures: tuple[CheckResult, ...]  # different ones, each told once
+
+    def steps_of(self, remark: Remark) -> tuple[str, ...]:
+        """What to do about the deviations of a remark, where its hint does not say it."""
+        if not remark.deviates or (remark.hint and not remark.listed):
+            return ()
+        steps = (check.next_step for check in self.group.checks if check.told and check.next_step)
+        return tuple(dict.fromkeys(steps))[:SHOWN]
 
 
 def paragraphs(result: ExerciseResult) -> list[Paragraph]:

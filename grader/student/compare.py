@@ -4,8 +4,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.bundle.release import released_solution
 from grader.course.derive import BEGIN, END
+from grader.course.load import CourseFolder
 from grader.course.models import Course, Exercise
+from grader.errors import UsageError
 from grader.handin.read import Source
 from grader.handin.syntax import parse
 from grader.records.results import ExerciseResult, Status
@@ -175,6 +178,17 @@ class Comparison:
     def right(self) -> bool:
         """Whether the student's own code passes every check."""
         return self.passed == self.checks
+
+
+def needed_solution(folder: CourseFolder, exercise: Exercise) -> str:
+    """Return the released solution; raises UsageError where it is not there."""
+    solution = released_solution(folder, exercise)
+    if solution is None:
+        raise UsageError(
+            f"the solution of {exercise.id} is not released yet: your instructor does that, "
+            "after the deadline. Then take the new bundle: grade start . --renew --bundle FILE"
+        )
+    return solution
 
 
 def compare(

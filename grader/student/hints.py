@@ -8,13 +8,14 @@ from grader.course.lesson import Passage, find_passage, find_passages, find_sect
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import UsageError
-from grader.handin.read import Source
+from grader.handin.read import Submission
 from grader.records.calls import PLAIN
 from grader.records.ids import BIASES, CallId
 from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-from grader.records.text import ended
-from grader.student.progress import load_progress, remember_hint
+from grader.records.text import ended, listed
+from grader.student.findings import recall
+from grader.student.progress import digest_of, load_progress, remember_hint
 from grader.student.start import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
@@ -241,39 +242,82 @@ def _sentence(text: str) -> str:
 _GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
 
 
-def achieved(folder: CourseFolder, exercise: Exercise) -> str:
-    """Return both in two sentences; "" where the lesson does not say what one learns."""
+def achieved(folder: CourseFolder, exercise: Exercise, command: str = "grade ") -> str:
+    """Return both in two sentences; "" where the lesson does not say what one learns.
+
+    `command` is how a command begins.
+    """
     passage = find_passage(read_lesson(untouched_stub(folder, exercise)), _GOAL)
     if passage is None:
         return ""
-    return f"You can now{passage.text.removeprefix(_GOAL)} Next: {_next_command(folder, exercise)}"
+    following = _next_command(folder, exercise, command)
+    return f"You can now{passage.text.removeprefix(_GOAL)} Next: {following}"
 
 
-def borrowed(folder: CourseFolder, exercise: Exercise, source: Source) -> str:
-    """Say which exercises a check took from the course that the student has not completed.
+def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
+    """Say which exercises come from the course, since the student's own is not known to be right.
 
-    "" where there are none, or where some part of the exercise is checked with the student's own.
+    "" where there are none, or where some part of the exercise runs with the student's own.
     """
     if exercise.builds_on_earlier:
         return ""
-    text, progress = "".join(text for _, text in source.units), load_progress(folder)
-    earlier = [e for e in folder.course.earlier(exercise) if e.stem in text]
-    names = [one.id for one in earlier if not progress.of(one.id).passed]
+    progress = load_progress(folder)
+    text = "".join(text for _, text in submission.source(exercise).units)
+    names = []
+    for one in (e for e in folder.course.earlier(exercise) if e.stem in text):
+        known = progress.of(one.id)
+        if not known.passed or known.graded != digest_of(submission.source(one)):
+            names.append(one.id)
     if not names:
         return ""
-    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    own = "yours" if len(names) == 1 else "each of yours"
     return (
-        f"This check takes {listed} from the course, as no check has found yours complete: "
-        f"grade check {names[0]}"
+        f"Here {listed(names)} {'comes' if len(names) == 1 else 'come'} from the course, as no "
+        f"check has found {own} complete as it is now: grade check {names[0]}"
     )
 
 
-def _next_command(folder: CourseFolder, exercise: Exercise) -> str:
+def doubted(
+    folder: CourseFolder, exercise: Exercise, submission: Submission, names: Sequence[str]
+) -> str:
+    """Say which of some targets are known to give wrong values, "" where none is.
+
+    Nothing is graded: it is known where the same text was checked.
+    """
+    found = recall(folder, exercise, submission)
+    if found is None:
+        return ""
+    checks = [c for c in found.result.checks if c.kind in (Kind.SHAPE, Kind.NUMERIC)]
+    wrong = {check.target for check in checks if check.failed and not check.told}
+    own = [f"`{name}`" for name in names if name in wrong]
+    if not own:
+        return ""
+    return (
+        f"But {listed(own)} {'is' if len(own) == 1 else 'are'} not right yet, though it does not "
+        f"show here: grade check {exercise.id}"
+    )
+
+
+def beside_run(
+    given: str, result: ExerciseResult, target: str, command: str = "grade "
+) -> tuple[str, ...]:
+    """Return what is known of a target that is not right, and where to go on; none where it is.
+
+    `given` is what the command was given: the exercise, and where it was handed in.
+    """
+    if all(c.status is Status.PASSED for c in result.checks if c.target == target):
+        return ()
+    told = (d.sentence for d in result.diagnoses if d.target == target and d.sentence)
+    known = tuple(f"▸ {sentence}" for sentence in told)[:1]
+    return (*known, f"What to do: {command}hint {given}")
+
+
+def _next_command(folder: CourseFolder, exercise: Exercise, command: str) -> str:
     if folder.shipped and released_solution(folder, exercise) is not None:
-        return f"grade compare {exercise.id}"
+        return f"{command}compare {exercise.id}"
     progress = load_progress(folder)
     exercises = list(folder.course.exercises)
     after = exercises.index(exercise) + 1
     open_ = [e for e in exercises[after:] + exercises[:after] if not progress.of(e.id).passed]
     waiting = [e for e in open_ if e != exercise]
-    return f"grade read {waiting[0].id}" if waiting else "grade pack"
+    return f"{command}read {waiting[0].id}" if waiting else "grade pack"

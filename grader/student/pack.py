@@ -15,7 +15,7 @@ from grader.handin.gather import Part, gather
 from grader.handin.pick import pick, proper_name
 from grader.handin.read import read_submission
 from grader.handin.refused import Refused
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import CheckResult, ExerciseResult, Kind, Status
 from grader.records.subtotals import Subtotal
 from grader.student.findings import Findings
 
@@ -35,6 +35,7 @@ class Line:
     max_score: float
     status: str
     waits: tuple[str, ...] = ()  # targets that are not trained as they are here
+    begun: bool = True  # something of it is written
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,23 @@ def _line(exercise: Exercise, files: Mapping[str, bytes], result: ExerciseResult
     digest = hashlib.sha256(files[name]).hexdigest() if name else ""
     status = result.status if name else Status.SKIPPED
     waits = tuple(dict.fromkeys(check.target for check in result.checks if check.waits))
-    score, possible = result.score, result.max_score
-    return Line(exercise.id, exercise.title, name, digest, score, possible, status.value, waits)
+    begun = any(check.status is Status.PASSED or _is_wrong(check) for check in result.checks)
+    return Line(
+        exercise=exercise.id,
+        title=exercise.title,
+        file=name,
+        sha256=digest,
+        score=result.score,
+        max_score=result.max_score,
+        status=status.value,
+        waits=waits,
+        begun=begun,
+    )
+
+
+def _is_wrong(check: CheckResult) -> bool:
+    """Whether something is wrong with a check, and not only missing."""
+    return check.failed and not check.unwritten and check.kind is not Kind.BUG
 
 
 def collect_files(place: Path, exercises: Sequence[Exercise], limit: int) -> dict[str, bytes]:

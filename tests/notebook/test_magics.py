@@ -78,7 +78,7 @@ def test_read_shows_the_lesson_as_a_part_of_the_page(ask: Ask, course: Path) -> 
 
 def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
     ask("check", "exercise3", _PERFECT)
-    said = repr(ask("progress", ""))
+    said = repr(ask("list", ""))
     (row,) = (line for line in said.splitlines() if "exercise3" in line)
     assert row.startswith("✓ exercise3")
     assert "saved since" not in row

@@ -102,7 +102,7 @@ _COMMANDS = [
     ("nothing-named", _nothing, ".", "check"),
     ("watch-with-json", _nothing, ".", "check 3 --watch --json"),
     ("submission-missing", _nothing, ".", "check exercise3 --submission nowhere.py"),
-    ("explain-unknown-target", _nothing, ".", "explain exercise3 --target fold"),
+    ("explain-unknown-target", _nothing, ".", "explain exercise3 fold"),
     ("start-course-there", _nothing, "..", "start my-transformer --bundle my-transformer"),
     ("start-folder-there", _nothing, "..", "start my-transformer/key --bundle my-transformer"),
     ("start-no-bundle", _nothing, ".", "start new --bundle exercises"),

@@ -197,7 +197,7 @@ def no_torch(course: Path, shipped_engine: Engine, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    "command", ["hint 3", "explain 3", "explain 3 --target fold_heads", "check --all --html a.html"]
+    "command", ["hint 3", "explain 3", "explain 3 fold_heads", "check --all --html a.html"]
 )
 def test_after_a_check_torch_is_not_loaded(
     no_torch: CourseFolder,  # noqa: ARG001

@@ -48,10 +48,10 @@
 #
 # ```
 #                     +-- to_queries --> queries (b, t, d) --+
-#                     |                                      +--> weights (b, t, t) --+
-#    x (b, t, k) -----+-- to_keys -----> keys    (b, t, d) --+                        +--> (b, t, d)
+#                     |                                      |
+#    x (b, t, k) -----+-- to_keys -----> keys    (b, t, d) --+--> weights (b, t, t) --+
 #                     |                                                               |
-#                     +-- to_values ---> values  (b, t, d) ---------------------------+
+#                     +-- to_values ---> values  (b, t, d) ---------------------------+--> (b, t, d)
 # ```
 #
 # | step | shape |
@@ -109,9 +109,9 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.2.1 and 3.2.2.
 #
-# Guess what your code will do, and let it answer: `grade try exercise2`.
+# ## Now write it
 #
-# Check your work with `grade check exercise2`.
+# Guess what your code will do: `grade try exercise2`. Check your work: `grade check exercise2`.
 
 # %%
 from exercise1_attention import scaled_dot_product_attention

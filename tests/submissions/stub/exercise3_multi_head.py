@@ -28,13 +28,13 @@
 #
 # ## The formulas
 #
-# For the heads $r = 0 \dots h - 1$ (Vaswani et al. 2017, section 3.2.2):
+# For the heads $i = 0 \dots h - 1$ (Vaswani et al. 2017, section 3.2.2):
 #
-# $$Y_r = \mathrm{attention}(X W_q^r,\; X W_k^r,\; X W_v^r), \qquad
+# $$Y_i = \mathrm{attention}(X W_q^i,\; X W_k^i,\; X W_v^i), \qquad
 # Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_o + b_o$$
 #
-# The matrices of one part, for all heads, stand side by side in one linear layer, which is
-# $h \cdot d$ wide.
+# The heads' outputs stand side by side along the last axis, $h \cdot d$ wide. So do the matrices of
+# the queries, of the keys and of the values, each in one linear layer for all heads.
 #
 # **Narrow heads** share out the width, $d = k / h$: all heads together cost what one head of width
 # $k$ would. bert-base has k = 768, h = 12, d = 64. **Wide heads** have $d = k$ each, and the last
@@ -106,9 +106,9 @@
 #
 # - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.2.
 #
-# Guess what your code will do, and let it answer: `grade try exercise3`.
+# ## Now write it
 #
-# Check your work with `grade check exercise3`.
+# Guess what your code will do: `grade try exercise3`. Check your work: `grade check exercise3`.
 
 # %%
 from exercise1_attention import scaled_dot_product_attention

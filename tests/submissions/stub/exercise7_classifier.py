@@ -114,9 +114,9 @@
 # - Bloem 2019, *Transformers from scratch*, <https://peterbloem.nl/blog/transformers>, which builds
 #   a classifier of this kind.
 #
-# Guess what your code will do, and let it answer: `grade try exercise7`.
+# ## Now write it
 #
-# Check your work with `grade check exercise7`.
+# Guess what your code will do: `grade try exercise7`. Check your work: `grade check exercise7`.
 
 # %%
 import torch
