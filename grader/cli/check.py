@@ -54,7 +54,7 @@ def _said_beside(checked: "Checked") -> str:
         return ""
     folder, exercise = findings.folder, findings.folder.course.exercise(result.exercise)
     done = achieved(folder, exercise) if result.status is Status.PASSED else ""
-    told = [said for said in (done, borrowed(folder, exercise, checked.submission)) if said]
+    told = [said for said in (borrowed(folder, exercise, checked.submission), done) if said]
     lines = [wrapped(said, screen_width(), first="  ", hang=2) for said in told]
     return "\n".join(line for some in lines for line in some)
 

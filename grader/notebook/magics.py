@@ -151,6 +151,7 @@ def load_extension(ipython: Any) -> None:
     lines: tuple[Callable[..., Any], ...] = (check, hint, explain, read, try_, compare, list_)
     for magic in lines:
         ipython.register_magic_function(_line_magic(magic), "line", _name_of(magic))
+    ipython.register_magic_function(_line_magic(list_), "line", "progress")
     install()
     _run_as_graded()
 

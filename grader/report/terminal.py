@@ -137,7 +137,7 @@ def _diagnosis_lines(paragraph: Paragraph, diagnosis: Diagnosis, width: int) -> 
             lines += wrapped(one, width, first="      - ", hang=8)
         if remark.hint:
             lines += _labelled("hint", remark.hint, width)
-        for step in paragraph.steps_of(remark):
+        if step := paragraph.step_of(remark):
             lines += _labelled("next", ended(step), width)
     return lines
 

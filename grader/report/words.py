@@ -35,6 +35,7 @@ SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
+_ONE_BY_ONE = "the hints of this exercise say what to do about each of them"
 _QUOTED = re.compile("`[^`]*`")  # names, which differ from target to target
 
 
@@ -46,12 +47,15 @@ class Paragraph:
     diagnoses: tuple[Diagnosis, ...]
     failures: tuple[CheckResult, ...]  # different ones, each told once
 
-    def steps_of(self, remark: Remark) -> tuple[str, ...]:
+    def step_of(self, remark: Remark) -> str:
         """What to do about the deviations of a remark, where its hint does not say it."""
+        beside = any(diagnosis.bugs for diagnosis in self.diagnoses)  # a mistake, which comes first
         if not remark.deviates or (remark.hint and not remark.listed):
-            return ()
-        steps = (check.next_step for check in self.group.checks if check.told and check.next_step)
-        return tuple(dict.fromkeys(steps))[:SHOWN]
+            return ""
+        if remark.listed:
+            return "" if beside else _ONE_BY_ONE
+        told = (check for check in self.group.checks if check.told and check.next_step)
+        return next((c.next_step for c in told if c.kind is Kind.PROPERTY or not beside), "")
 
 
 def paragraphs(result: ExerciseResult) -> list[Paragraph]:

@@ -79,6 +79,7 @@ def test_read_shows_the_lesson_as_a_part_of_the_page(ask: Ask, course: Path) -> 
 def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
     ask("check", "exercise3", _PERFECT)
     said = repr(ask("list", ""))
+    assert repr(ask("progress", "")) == said
     (row,) = (line for line in said.splitlines() if "exercise3" in line)
     assert row.startswith("✓ exercise3")
     assert "saved since" not in row
@@ -120,7 +121,7 @@ def test_try_of_what_is_not_there_is_one_line(ask: Ask, line: str, said: str) ->
 
 @pytest.mark.parametrize("magic", ["hint", "explain", "read", "check", "try"])
 def test_magic_without_an_exercise_says_how(ask: Ask, magic: str) -> None:
-    assert repr(ask(magic, "")) == f"grade: write it as in: %{magic} exercise3"
+    assert repr(ask(magic, "")) == f"grade: name the exercise as in: %{magic} exercise3"
 
 
 def test_hint_remembers_points(ask: Ask, course: Path) -> None:

@@ -193,6 +193,6 @@ def test_drawing_marks_right_wrong_and_what_follows() -> None:
 def test_browser_draws_the_page(shipped_engine: Engine, browser: str, tmp_path: Path) -> None:
     page, _ = _page(shipped_engine, "keys-from-queries", "exercise3")
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    seen = colours(screenshot(browser, tmp_path, "page.html", "1000,1700"))
+    seen = colours(screenshot(browser, tmp_path, "page.html", "1000,2200"))
     assert {(251, 220, 221), (227, 244, 230), (193, 18, 31)} <= seen  # wrong, right, diagnosis
     assert len(seen) > 100  # the shades of the heat maps

@@ -20,7 +20,7 @@ def test_full_points_tell_what_is_learnt_and_what_is_next(
     shutil.copy(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
     shown = run_grade("check", "3", "--course", course)
     text = " ".join(shown.out.split())
-    assert "checks pass. You can now run many heads at once, without a loop" in text
+    assert "grade check exercise1 You can now run many heads at once, without a loop" in text
     assert text.endswith("Next: grade read exercise4")
 
 

@@ -15,10 +15,14 @@ _MOVES = 1e-12  # the spread of numbers that are not the same each time
 Answers = Mapping[str, Answer]  # by call
 
 
-def registered(answers: Answers) -> dict[str, int]:
-    """How many numbers are registered, for each call in which a module came about."""
-    found = {call: answer.info.registered for call, answer in answers.items()}
-    return {call: count for call, count in found.items() if count is not None}
+def registered(answers: Answers) -> dict[str, object]:
+    """How many numbers are registered, for each call that shows it: else which are missing."""
+    infos = {call: answer.info for call, answer in answers.items()}
+    return {
+        call: info.sought if info.registered is None else info.registered
+        for call, info in infos.items()
+        if info.registered is not None or info.sought
+    }
 
 
 def seen_of(answers: Answers, free: Collection[str]) -> Answers:
