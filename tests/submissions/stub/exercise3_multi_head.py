@@ -64,6 +64,10 @@
 #                                                   row 3   sample 1, head B   ...
 # ```
 #
+# Where `grade explain` shows your own run, the steps of folding are called `split` (b, t, h, d),
+# `heads_first` (b, h, t, d) and `folded` (b·h, t, d). Unfolding goes back: `separated`
+# (b, h, t, d), `time_first` (b, t, h, d) and `unfolded` (b, t, h·d).
+#
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two
 # heads, and the rows 0 1 2 3 and 4 5 6 7:
