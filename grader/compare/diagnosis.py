@@ -106,7 +106,7 @@ class _Look:
         told = self._any_value(self.kept) or self._changes_inputs() or self._refuses()
         if found and not told:
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
-        return self._word(found) if found else None
+        return self._word(self._of_all(found)) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
         """The bugs with the same values, and beside them those that only a check shows."""
@@ -213,12 +213,12 @@ class _Look:
 
     def _of_all(self, found: dict[Names, float]) -> dict[Names, float]:
         """Of several that fit, those that explain what is left out as well, if there are any."""
-        pairs = self.pairs().get(self.evidence.target.name) if len(found) > 1 else None
-        if pairs is None or not self.aside.calls:
+        if len(found) < 2 or not self.aside.calls:
             return found
         rows = value_rows(self.calls)
         seen = self.seen.of_values(rows)
-        known = (self.own.of_values(rows), of_calls(pairs, self.calls, rows))
+        pairs = self.pairs().get(self.evidence.target.name)
+        known = [self.own.of_values(rows), *([of_calls(pairs, self.calls, rows)] if pairs else [])]
         fitting = {names for some in known for names, _ in some.matching(seen, self.tolerance)}
         return {names: d for names, d in found.items() if names in fitting} or found
 

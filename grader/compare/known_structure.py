@@ -43,6 +43,7 @@ def known_structure(
     both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
+        found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
     return _worded(
         evidence, own, found, f"In {every} your module registers as many numbers as when"
@@ -79,6 +80,7 @@ class _Counts:
         self._seen = self._sizes(codes, range(len(calls)))
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
         self._rows = np.flatnonzero(shown)
+        self._due = self._sizes(evidence.right.codes, range(len(calls)))
         # that nothing came about says nothing of how many they are
         self._wrong = (self._seen != evidence.right.codes[:, Code.REGISTERED]) & (self._seen >= 0)
 
@@ -99,6 +101,13 @@ class _Counts:
             return []
         known = self._sizes(suspects.codes[:, [rows.index(row) for row in kept]], kept)
         return _names(suspects, (known == self._seen[kept]).all(axis=1))
+
+    def changed_by(self, suspects: Suspects, name: str) -> bool:
+        """Whether a bug alone registers others than are due: else it tells nothing of the count."""
+        alone = [row for row, names in enumerate(suspects.names) if names == (name,)]
+        rows = [int(row) for row in self._rows]
+        known = self._sizes(suspects.codes[np.ix_(alone, rows)], rows)
+        return bool((known != self._due[rows]).any())
 
     def _sizes(self, codes: Array, rows: Sequence[int]) -> Array:
         """What is known of how many numbers are registered: where they do not fit, of which.

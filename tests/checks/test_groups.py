@@ -172,3 +172,19 @@ def test_a_declared_group_shares_points_as_an_option_does(folder: CourseFolder, 
         "empty-rows": pytest.approx(0.3),
         "other-masks": pytest.approx(0.3),
     }
+
+
+def test_weights_that_are_all_alike_are_not_right_for_a_scale_of_zero(
+    grade_text: GradeText,
+) -> None:
+    """A constant has the values of that edge, which counts beside other right values alone."""
+    edit = ("    return weights\n", "    return torch.ones_like(weights) / key.size(1)\n")
+    result = grade_text({"exercise1": edited(solution("exercise1"), edit)})
+    edge = find_check(result, "attention_weights/numeric/scale-zero")
+    assert (edge.status, edge.message) == (Status.SKIPPED, "counts once other values are right")
+    assert share(result, "attention_weights") < 0.15
+    scaled = "products if scale is None else products * factor"
+    unscaled = ("scores = products * factor", f"scores = {scaled}")
+    result = grade_text({"exercise1": edited(solution("exercise1"), unscaled)})
+    edge = find_check(result, "attention_weights/numeric/scale-zero")
+    assert edge.status is Status.PASSED

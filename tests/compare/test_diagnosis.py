@@ -486,3 +486,82 @@ def test_a_module_of_other_sizes_does_not_register_what_no_module_does(
     result = grade_text(_changed("exercise4_feed_forward.py", *changes))
     assert _named(result) == {"FeedForward": ()}
     assert "registers as many" not in result.diagnoses[0].sentence
+
+
+def test_of_two_ways_the_one_that_explains_an_unheard_option_is_named(
+    grade_text: Callable[..., Any],
+) -> None:
+    """With norm_first=True all is as without it: then it does not mean the opposite."""
+    changes = (
+        ("self.norm_first = norm_first", "self.norm_first = True"),
+        ("return output\n", "return output, attended\n"),
+    )
+    found = _of(grade_text(_changed("exercise5_encoder_layer.py", *changes)), "EncoderLayer")
+    assert found.bugs == ("pre-norm-always",)
+
+
+def test_norm_first_means_nothing_where_it_is_no_argument(grade_text: Callable[..., Any]) -> None:
+    changes = (
+        ("        norm_first: bool = False,\n", ""),
+        ("self.norm_first = norm_first", "self.pre = True"),
+    )
+    text = _changed("exercise5_encoder_layer.py", *changes)
+    text = {"exercise5": text["exercise5"].replace("self.norm_first", "self.pre")}
+    found = _of(grade_text(text), "EncoderLayer")
+    assert found.bugs == ("pre-norm-always",)
+    assert "`norm_first` is no argument of `EncoderLayer`" in found.deviations
+
+
+def test_dropout_on_what_the_norm_returns_is_named_so(grade_text: Callable[..., Any]) -> None:
+    changes = (
+        ("x + self.dropout(attended)", "x + attended"),
+        ("attention_output + self.dropout(transformed)", "attention_output + transformed"),
+        ("else self.norm1(attention_sum)", "else self.dropout(self.norm1(attention_sum))"),
+        ("else self.norm2(feed_forward_sum)", "else self.dropout(self.norm2(feed_forward_sum))"),
+        ("attended = self.attention", "attended = self.in_pre_norm(self.attention"),
+        ("transformed = self.feed_forward", "transformed = self.in_pre_norm(self.feed_forward"),
+        ("(attention_input)\n", "(attention_input))\n"),
+        ("(feed_forward_input)\n", "(feed_forward_input))\n"),
+        (
+            "    def forward(self, x",
+            "    def in_pre_norm(self, came):\n"
+            "        return self.dropout(came) if self.norm_first else came\n\n"
+            "    def forward(self, x",
+        ),
+    )
+    found = _of(grade_text(_changed("exercise5_encoder_layer.py", *changes)), "EncoderLayer")
+    assert "dropout falls on what the norm returns" in found.evidence
+
+
+def test_one_layer_of_three_that_are_made_is_one_mistake(grade_text: Callable[..., Any]) -> None:
+    """That the others are not trained is no other one."""
+    changes = (
+        ("queries = self.to_queries(x)  #", "queries = keys = values = self.to_values(x)  #"),
+        ("        keys = self.to_keys(x)  # (b, t, h*d)\n", ""),
+        ("        values = self.to_values(x)  # (b, t, h*d)\n", ""),
+    )
+    found = _of(grade_text(_changed("exercise3_multi_head.py", *changes)), "MultiHeadSelfAttention")
+    assert found.bugs == ("projection-shared",)
+
+
+def test_a_head_that_keeps_the_width_has_no_weight_the_wrong_way_round(
+    shipped_engine: Engine,
+) -> None:
+    """Two mistakes register as many numbers as these: but one of them alone, as many as are due."""
+    text = edited(
+        solution("exercise2_qkv_projection.py"),
+        (
+            "to_queries = nn.Linear(embed_dim, head_dim,",
+            "qkv = nn.Linear(embed_dim, 3 * embed_dim,",
+        ),
+        ("        self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)\n", ""),
+        ("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n", ""),
+        ("queries = self.to_queries(x)", "queries, keys, values = self.qkv(x).chunk(3, dim=-1)"),
+        ("keys = self.to_keys(x)", ""),
+        ("values = self.to_values(x)", "values = keys"),
+    )
+    file = "exercise2_qkv_projection.py"
+    exercise = shipped_engine.folder.course.exercise("exercise2")
+    submission = Submission({"exercise2": Source(file, units=((file, text),))})
+    diagnoses = shipped_engine.run(exercise, submission).result.diagnoses
+    assert not [d for d in diagnoses if "weight-transposed" in d.bugs]

@@ -425,3 +425,19 @@ def test_sizes_that_could_be_two_things_have_no_name() -> None:
     # heads that are folded into the batch, where the exercise does not write so
     assert name_sizes((6, 6, 5), {"b": 2, "h": 3, "t": 6, "d": 5}, ()) == ""
     assert name_sizes((6, 5), {"b": 1, "h": 3, "t": 6, "d": 5}, ()) == "(t, d)"
+
+
+def test_a_deviation_that_waits_does_not_hide_what_is_wrong(shipped_engine: Engine) -> None:
+    """Both are told, and the hints are about the values."""
+    exercise = shipped_engine.folder.course.exercise("exercise9")
+    key, target = shipped_engine.keys.keys["exercise9"], "DecoderLayer"
+    said = ("dropout acts although none was asked for",)
+    found = Diagnosis(target, (), "", "", deviations=said)
+    wrong = CheckResult(
+        CheckId("exercise9", target, Kind.NUMERIC), Status.FAILED, 0, 1, "wrong values", "look"
+    )
+    result = ExerciseResult("exercise9", "", Status.FAILED, 0, 1, (wrong,), (found,))
+    advice = next_hint(exercise, key, result, [])
+    assert advice is not None
+    assert advice.finding == f"Wrong values. {found.sentence}"
+    assert advice.hints[0] == "Look."

@@ -291,3 +291,13 @@ def test_what_a_module_hides_is_told_of_each_of_the_same_names_and_shapes() -> N
             Targets({"Hiding": Hiding}, {}, TorchModules(), shared=shared).get_ready(call)
         told += [one.what for one in caught.value.info.loose]
     assert told == ["module", "tensor"]
+
+
+def test_lists_of_layers_come_where_their_first_one_is_registered() -> None:
+    """A layer that fits as well, and comes later, is not taken before them."""
+    heads = (nn.ModuleList(linear(3, 6) for _ in range(2)) for _ in range(2))
+    module = module_of(**dict(zip("ab", heads, strict=True)), last=linear(6, 6))
+    roles = [Role(f"{name}.weight", (6, 6), RoleKind.LINEAR, ()) for name in ("p", "q", "r")]
+    bonds = bind(own_items(module, []), roles, {})
+    found = {role.name: bond.item.name for bond in bonds for role in bond.roles}
+    assert found == {"p.weight": "a.*.weight", "q.weight": "b.*.weight", "r.weight": "last.weight"}
