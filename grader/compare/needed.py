@@ -26,8 +26,9 @@ def _may_be(evidence: Evidence, bug: KnownBug) -> bool:
         return True
     own = (bug.target, evidence.target.name)
     others = frozenset(t.name for t in evidence.exercise.targets if t.name not in own)
+    needs = set(bug.needs).difference(evidence.unknown_options)  # what is no argument is not heard
     texts = [text for _, text in evidence.source.units]
-    return any(word in _words(text, others) for text in texts for word in bug.needs)
+    return any(word in _words(text, others) for text in texts for word in needs)
 
 
 @lru_cache(maxsize=32)  # each explanation asks

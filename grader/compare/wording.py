@@ -122,7 +122,7 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
         return None
     hint = f"ook at how `{steps.wrong}` is made"
     if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
-        hint = "ook at what is done with the steps before it, and at what is returned"
+        hint = "ook at what is done with them, and at what is returned"
     elif steps.complete:  # they are there: which of them is used as what no value tells
         hint = f"ook at which of them `{steps.wrong}` is made of, and how"
     return Diagnosis(

@@ -27,7 +27,7 @@ from grader.worker.protocol import Action
 
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
 _UNASKED = "dropout acts although none was asked for"
-_OUT = "take the dropout out, or give it the rate that is asked for"
+_OUT = "drop with the rate that is given, and nothing where none is"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 

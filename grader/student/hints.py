@@ -215,7 +215,10 @@ def _run(failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
     if any(check.place for check in failed):
         return _ENDED
-    return _SHAPES if any(check.kind is Kind.SHAPE for check in failed) else _RUN
+    kinds = {check.kind for check in failed}
+    if kinds.isdisjoint((Kind.SHAPE, Kind.NUMERIC)):
+        return ""  # the run of an ordinary case shows nothing of it
+    return _SHAPES if Kind.SHAPE in kinds else _RUN
 
 
 def _mistake(check: CheckResult) -> str:
