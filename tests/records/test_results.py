@@ -41,16 +41,17 @@ def test_mistake_that_is_named_stands_apart_from_deviations_and_has_the_hint() -
     found = Diagnosis("head", ("bug",), "", "Look there.", "It equals a bug's.", ("a", "b", "c"))
     assert found.remarks == (
         Remark("It equals a bug's.", hint="Look there."),
-        Remark("Deviations:", ("a", "b", "c")),
+        Remark("Deviations:", ("a", "b", "c"), deviates=True),
     )
     assert found.sentence == "It equals a bug's. Deviations: a; b; and c."
 
 
 def test_deviations_alone_have_the_hint() -> None:
     one = Diagnosis("head", (), "", "Look there.", RIGHT_VALUES, ("a",))
-    assert one.remarks == (Remark("Right values. One deviation: a.", hint="Look there."),)
+    said = "Right values. One deviation: a."
+    assert one.remarks == (Remark(said, hint="Look there.", deviates=True),)
     two = Diagnosis("head", (), "", "", RIGHT_VALUES, ("a", "b"))
-    assert two.remarks == (Remark("Right values. Two deviations:", ("a", "b")),)
+    assert two.remarks == (Remark("Right values. Two deviations:", ("a", "b"), deviates=True),)
 
 
 def test_mistake_without_deviations_is_one_remark() -> None:

@@ -14,7 +14,15 @@ from grader.grading.engine import Engine
 from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
 from grader.records.ids import CheckId, Kind
-from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Place, State, Status
+from grader.records.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Place,
+    ShownCase,
+    State,
+    Status,
+)
 from grader.report.runs import render_run
 from grader.report.student import render_told
 from grader.student.hints import Advice, Told, next_hint
@@ -441,3 +449,17 @@ def test_a_deviation_that_waits_does_not_hide_what_is_wrong(shipped_engine: Engi
     assert advice is not None
     assert advice.finding == f"Wrong values. {found.sentence}"
     assert advice.hints[0] == "Look."
+
+
+def test_what_shows_in_training_alone_does_not_lead_to_an_ordinary_run(
+    shipped_engine: Engine,
+) -> None:
+    exercise = shipped_engine.folder.course.exercise("exercise5")
+    key = shipped_engine.keys.keys["exercise5"]
+    case = ShownCase("training", {"t": 1}, {}, {})
+    check = CheckId("exercise5", "EncoderLayer", Kind.PROPERTY, "dropout-in-training")
+    wrong = CheckResult(check, Status.FAILED, 0, 1, "too much", "look", case=case)
+    result = ExerciseResult("exercise5", "", Status.FAILED, 0, 1, (wrong,))
+    advice = next_hint(exercise, key, result, [])
+    assert advice is not None
+    assert advice.hints == ("Look.",)
