@@ -11,6 +11,9 @@ from grader.course.models import Exercise
 from grader.errors import UsageError
 from grader.handin.pick import SUFFIXES, proper_name
 from grader.handin.read import Submission, read_submission
+from grader.records.text import clean
+
+_NO_WORK = (".", "_", "conftest.", "test_")  # begins a file that holds no exercise
 
 
 def chosen_exercises(folder: CourseFolder, typed: Sequence[str], part: str = "") -> list[Exercise]:
@@ -68,10 +71,11 @@ def read_work(
 
 def _own_name(folder: CourseFolder) -> str:
     """What to call a file that has no exercise's name: by its own where there is one alone."""
-    paths = sorted(path for path in folder.exercises.iterdir() if path.suffix in SUFFIXES)
+    paths = sorted(path for path in folder.exercises.glob("*") if path.suffix in SUFFIXES)
     exercises = folder.course.exercises
-    strays = [p.name for p in paths if not any(proper_name(p.name, e) for e in exercises)]
-    return strays[0] if len(strays) == 1 else "your file"
+    names = [path.name for path in paths if not path.name.startswith(_NO_WORK)]
+    strays = [name for name in names if not any(proper_name(name, e) for e in exercises)]
+    return clean(strays[0], 60) if len(strays) == 1 else "your file"
 
 
 def place_of_work(folder: CourseFolder, submission: Path | None) -> Path:

@@ -274,6 +274,11 @@ def test_lost_file_is_begun_anew_by_reset(course: Path) -> None:
     exercise = folder.course.exercise("exercise2")
     source = read_work(folder, None, [exercise]).source(exercise)
     assert source.next_step == "rename your file to it, or `grade reset exercise2` starts it again"
+    (course / "exercises" / "conftest.py").write_text("")
+    assert read_work(folder, None, [exercise]).source(exercise) == source
+    (course / "exercises" / "mine.py").write_text("")
+    source = read_work(folder, None, [exercise]).source(exercise)
+    assert source.next_step == "rename mine.py to it, or `grade reset exercise2` starts it again"
     assert "(exercise2_qkv_projection.py is not there)" in " ".join(list_course(course).split())
 
 
