@@ -12,7 +12,7 @@ from grader.compare.evidence import Evidence
 from grader.compare.outcomes import lacks_bias
 from grader.records.calls import DrawnCase
 from grader.records.ids import CallId, CheckId
-from grader.records.key import CheckProof, Proof, ValueProof
+from grader.records.key import CheckProof, Proof
 from grader.records.results import CheckResult, Kind
 from grader.records.signatures import Code
 from grader.worker.protocol import Action
@@ -42,9 +42,8 @@ class Deviation:
         bug = evidence.key.book.by_key(f"{check.target}/{check.name}")
         if self.of_default and not self.properties.isdisjoint(map(_shown_by, bug.proofs)):
             return True
-        proofs = [proof for proof in bug.proofs if isinstance(proof, ValueProof)]
         plan = evidence.key.plan
-        calls = [plan.call(CallId.parse(proof.call)) for proof in proofs]
+        calls = [plan.call(CallId.parse(proof.call)) for proof in bug.value_proofs]
         cases = [plan.case(check.target, call.case) for call in calls]
         untold = self.of_biases and any(lacks_bias(evidence, call) for call in calls)
         return untold or self._is_given(cases) or any(c.group in self.groups for c in cases)

@@ -30,7 +30,7 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
-from grader.records.key import AnswerKey, ValueProof
+from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
@@ -82,8 +82,7 @@ class _Judge:
             case Kind.BUG:
                 bug = self._bugs[share.name]
                 outcome = judge_bug(self._evidence, bug, self._numeric(PLAIN))
-                shown_by = [proof.call for proof in bug.proofs if isinstance(proof, ValueProof)]
-                return self._beside_others(outcome, shown_by)
+                return self._beside_others(outcome, [proof.call for proof in bug.value_proofs])
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with what a property gives that fails with it, and goes by values."""
@@ -117,7 +116,7 @@ class _Judge:
 
     def _beside_others(self, outcome: Judgement, calls: Sequence[str]) -> Judgement:
         """Let what a constant passes, as weights at a scale of zero, count beside other values."""
-        if outcome.passed and calls and all(map(self._evidence.is_constant, calls)):
+        if outcome.passed and calls and all(map(self._evidence.key.is_constant, calls)):
             judged = (judge_call(self._evidence, one, Group.OUTPUT) for one in self._varied)
             if self._varied and not any(one.passed for one in judged):
                 return Judgement(Status.SKIPPED, "counts once other values are right")
@@ -126,7 +125,7 @@ class _Judge:
     @cached_property
     def _varied(self) -> list[Call]:
         calls = self._evidence.numeric_calls(Action.FORWARD)
-        return [call for call in calls if not self._evidence.is_constant(call.id)]
+        return [call for call in calls if not self._evidence.key.is_constant(call.id)]
 
     def _gradient(self, group: str) -> Judgement:
         if self._factory:

@@ -49,7 +49,12 @@ def run_try(request: TryRequest) -> None:
         for text in table.played(chosen):
             click.echo(text)
         if own and (said := borrowed(folder, exercise, work)):
-            click.echo("\n".join(["", *wrapped(said, screen_width(), first="  ", hang=2)]))
+            click.echo(_apart(said))
+
+
+def _apart(said: str) -> str:
+    """A sentence below an empty line."""
+    return "\n".join(["", *wrapped(said, screen_width(), first="  ", hang=2)])
 
 
 def _chosen(exercise: Exercise, questions: list[Tried], request: TryRequest) -> list[Tried]:
@@ -107,7 +112,7 @@ class _Table:
                 keep_tried(self.folder, tried)
             yield self._shown(tried)
             if self.own and outcome.held and (said := self._doubted(one)):
-                yield "\n".join(["", *wrapped(said, screen_width(), first="  ", hang=2)])
+                yield _apart(said)
 
     def _doubted(self, tried: Tried) -> str:
         return doubted(self.folder, self.exercise, self.work, tried.question.needs)

@@ -16,9 +16,7 @@ _NEAR = 1e-3  # of a bug's distance: what is nearer to the reference than this i
 
 def judge_bug(evidence: Evidence, bug: KnownBug, numeric: Judgement) -> Judgement:
     """Return the outcome of one bug check; a gradient counts only beside right values."""
-    for proof in bug.proofs:
-        if not isinstance(proof, ValueProof):
-            continue  # a variant that another check shows
+    for proof in bug.value_proofs:
         call = evidence.key.plan.call(CallId.parse(proof.call))
         outcome = judge_call(evidence, call, proof.group)
         if not outcome.passed and not (outcome.fault is Fault.VALUES and _is_near(evidence, proof)):

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-import numpy as np
-
 from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
@@ -20,7 +18,7 @@ from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
 from grader.records.signatures import Signature
 from grader.worker.frameworks import FrameworkName
-from grader.worker.names import Group, compared
+from grader.worker.names import Group
 from grader.worker.protocol import Action, Role
 
 _NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
@@ -109,12 +107,6 @@ class Evidence:
         ids = {str(CallId(target, case, action)) for case in sizes}
         calls = [call for call in self.calls if call.id in ids]
         return sorted(calls, key=lambda call: sizes[call.case])
-
-    def is_constant(self, call: str) -> bool:
-        """Whether a call should return one number throughout."""
-        due = compared(self.key.answers[call].tensors, Group.OUTPUT).values()
-        alike = [one.size > 1 and np.allclose(one, one.flat[0], atol=0) for one in due]
-        return bool(alike) and all(alike)
 
     def case(self, call: Call) -> DrawnCase:
         """Return the case of a call."""

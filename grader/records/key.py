@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
 import safetensors.numpy
 
 from grader.records.answers import Answer
 from grader.records.calls import Array, Plan
 from grader.records.ids import CheckId
 from grader.records.signatures import Suspects
-from grader.worker.names import Group, of_group
+from grader.worker.names import Group, compared, of_group
 
 
 def way_name(bug: str, number: int) -> str:
@@ -85,6 +86,11 @@ class KnownBug:
         """Whether it has a check of its own; what another check shows costs only there."""
         return self.margin64 is not None
 
+    @property
+    def value_proofs(self) -> tuple[ValueProof, ...]:
+        """The proofs by values: other variants are shown by another check."""
+        return tuple(proof for proof in self.proofs if isinstance(proof, ValueProof))
+
 
 @dataclass(frozen=True)
 class BugBook:
@@ -130,6 +136,18 @@ class AnswerKey:
     def payload(self) -> bytes:
         """The plan's tensors as safetensors bytes, for workers."""
         return bytes(safetensors.numpy.save(self.plan.tensors))
+
+    def is_constant(self, call_id: str) -> bool:
+        """Whether a call should return one number throughout."""
+        if call_id not in self._constant:  # it is asked of each submission of a class
+            due = compared(self.answers[call_id].tensors, Group.OUTPUT).values()
+            alike = [one.size > 1 and np.allclose(one, one.flat[0], atol=0) for one in due]
+            self._constant[call_id] = bool(alike) and all(alike)
+        return self._constant[call_id]
+
+    @cached_property
+    def _constant(self) -> dict[str, bool]:
+        return {}
 
     def steps(self, call_id: str) -> dict[str, Array]:
         """Return the named steps of the reference in a call."""
