@@ -116,6 +116,14 @@ def test_trouble_is_all_that_is_shown() -> None:
     assert render_outcome(one) == "  It is not there.\n  next  Write it."
 
 
+def test_trouble_leads_to_the_check_of_where_it_is_shown() -> None:
+    one = replace(tried(), outcome=Outcome(trouble="it raised"))
+    exercise = one.exercise
+    assert f"`%check {exercise}` says more" in render_outcome(one, command="%")
+    assert f"%check {exercise}</code> says more" in render_questions([one], command="%")
+    assert f"grade check {exercise}</code> says more" in render_questions([one])
+
+
 def test_question_shows_its_choices_and_lines_and_no_answer() -> None:
     text = click.unstyle(render_question(tried()))
     assert text.splitlines()[0] == "exercise1 · question 1 of 2 · A <sum>"
