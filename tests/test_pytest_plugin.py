@@ -35,7 +35,7 @@ def test_every_check_is_an_item_and_junit_has_them(course: Path) -> None:
     assert "MultiHeadSelfAttention/numeric" in failed
     assert "fold_heads/numeric" not in failed
     assert "▸ Your output equals, to 1e-12, what comes out when the keys are made" in ran.out
-    assert "next  follow the hint of this part" in ran.out
+    assert "next  follow the hint above" in ran.out
     assert "Traceback" not in ran.out
 
 

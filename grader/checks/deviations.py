@@ -7,7 +7,7 @@ nobody asked for: each costs its own checks, and what is left is judged and diag
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.diagnosis import Aside
+from grader.compare.aside import Aside
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import lacks_bias
 from grader.records.calls import DrawnCase
@@ -104,4 +104,4 @@ def look_aside(
         or (biases and (call.action is Action.GRADIENT or lacks_bias(evidence, call)))
     }
     codes = {Code.REGISTERED, Code.UNTRAINED} if biases else set()
-    return Aside(told, calls, codes)
+    return Aside(told, calls, codes, unheard=unheard)

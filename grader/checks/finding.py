@@ -61,7 +61,8 @@ def find_deviations(
     found += [*_about_properties(evidence, results), *_about_types(evidence, results)]
     found += _about_defaults(evidence, results)
     surplus = any(one.of_biases and not one.groups for one in biases)
-    return [*biases, *(one for one in found if not (surplus and one.groups == {"bias"}))]
+    said = surplus and "bias" not in unknown  # with or without the option they are there
+    return [*biases, *(one for one in found if not (said and one.groups == {"bias"}))]
 
 
 def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
@@ -178,7 +179,8 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         what = "biases although bias=False" if asked else "biases that nobody asked for"
         sentence = f"{what} ({named_in_full([one.name for one in surplus])})"
         layers = named_in_full([one.name.rpartition(".")[0] or one.name for one in surplus])
-        step = (evidence.words.bias_passed_on if asked else evidence.words.unbiased).format(layers)
+        heard = asked and "bias" not in evidence.unknown_options
+        step = (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
 

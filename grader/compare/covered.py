@@ -8,7 +8,7 @@ from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT
 from grader.records.calls import Array
 from grader.records.ids import CheckId
-from grader.records.key import bug_key
+from grader.records.key import bug_id
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Suspects
 
@@ -24,9 +24,7 @@ def checks_failed_by(
     if own is None:
         return set()
     judged = [r.id for r in results if r.kind is not Kind.BUG]
-    rows = np.array(
-        [all(bug_key(name).partition("/")[2] in bugs for name in names) for names in own.names]
-    )
+    rows = np.array([all(bug_id(name) in bugs for name in names) for names in own.names])
     failing: Array = own.failing[rows].max(axis=0, initial=0)
     shown = {check for place, check in enumerate(judged) if failing[place]}
     waits = [r.id for r in results if r.kind is Kind.PROPERTY and r.status is Status.SKIPPED]

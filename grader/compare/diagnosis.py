@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from grader.compare.aside import NOTHING, Aside, Names
 from grader.compare.evidence import Evidence, own_refusal
-from grader.compare.needed import Names, left_by_text
+from grader.compare.needed import left_by_text
 from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, cases_named, first_wrong_call, named
-from grader.records.answers import AnswerStatus
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
-from grader.records.ids import CallId, CheckId
+from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
@@ -25,24 +26,9 @@ _APART = 1e-2  # a distance of projections that no rounding in float32 explains
 _LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
+_SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
-
-
-def _any(names: Names) -> bool:  # noqa: ARG001 - as all that allow names
-    return True
-
-
-@dataclass(frozen=True)
-class Aside:
-    """What a diagnosis does not look at, for it is explained already, and what it may name."""
-
-    checks: Set[CheckId] = frozenset()
-    calls: Set[str] = frozenset()
-    codes: Set[Code] = frozenset()
-    # failed checks that deviations tell: a bug beside others that fails these alone gets no words
-    said: Set[CheckId] = frozenset()
-    allows: Callable[[Names], bool] = _any  # whether values may be put down to some bugs
 
 
 def diagnose(
@@ -50,7 +36,7 @@ def diagnose(
     results: Sequence[CheckResult],
     suspects: Mapping[str, Suspects],
     pairs: Callable[[], Mapping[str, Suspects]],
-    aside: Aside = Aside(),
+    aside: Aside = NOTHING,
     *,
     whole: bool = False,
 ) -> Diagnosis | None:
@@ -158,7 +144,7 @@ class _Look:
 
     def _refuses(self) -> bool:
         """Whether all that was raised was so on purpose: the words are the submission's own."""
-        raised = [self.evidence.answers[self.calls[row].id].error for row in self.kept]
+        raised = [answer.error for answer in self._answers(self.kept)]
         return all(own_refusal(self.evidence, error) for error in raised if error is not None)
 
     def _any_value(self, rows: Sequence[int]) -> bool:
@@ -171,6 +157,14 @@ class _Look:
         answer = self.evidence.answers[self.calls[row].id]
         given = any(group_of(name) is not Group.INPUT for name in answer.tensors)
         return answer.status is AnswerStatus.OK and given
+
+    def _answers(self, rows: Sequence[int]) -> list[Answer]:
+        return [self.evidence.answers[self.calls[row].id] for row in rows]
+
+    def _unbound(self) -> bool:
+        """Whether no call of values could be made, for the parameters do not fit."""
+        unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
+        return bool(unbound) and all(unbound)
 
     @property
     def _failing(self) -> set[int]:
@@ -337,7 +331,8 @@ class _Look:
         """
         book = self.evidence.key.book
         near = _nearest(found)
-        found = {names: near[names] for names in left_by_text(self.evidence, near)}
+        left = left_by_text(self.evidence, near, self.aside)
+        found = {names: near[names] for names in left}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         own = self.evidence.target.name  # its hints speak of what stands here
         groups.sort(key=lambda group: all(bug.target != own for bug in group))
@@ -354,6 +349,7 @@ class _Look:
             where,
             everywhere=not self.aside.calls,
             compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
+            bound=by_values or not self._unbound(),
         )
         return named(self.evidence, groups, others, claim.sentence)
 
@@ -364,17 +360,20 @@ class _Look:
         return all(self.judged[i].id in self.aside.said for i in self._failing if fails[i])
 
     def _in_order(self, names: Names) -> Names:
-        """Bugs that act at once: first what breaks the case that is shown, for its hint is told."""
+        """Bugs that act at once: last what hardly shows where it is shown, for one hint is told."""
         call = first_wrong_call(self.evidence)
         if call is None or len(names) < 2:
             return names
-        place = self.calls.index(call)
-        idle = {
-            one[0]
-            for row, one in enumerate(self.own.names)
-            if one[0] in names and self._close(self.own.signature(row), self.right)[place]
-        }
-        return tuple(sorted(names, key=idle.__contains__))
+        effects = {name: self._effect(name, self.calls.index(call)) for name in names}
+        slight = _SLIGHT * max((e for e in effects.values() if np.isfinite(e)), default=0.0)
+        return tuple(sorted(names, key=lambda name: effects[name] <= slight))
+
+    def _effect(self, name: str, place: int) -> float:
+        """How far a bug alone moves the values of a call, in the variant that moves them least."""
+        rows = [row for row, one in enumerate(self.own.names) if one == (name,)]
+        apart = np.abs(self.own.values[rows, place] - self.right.values[place]).max(axis=1)
+        ended = self.own.codes[rows, place, Code.ENDED] != self.right.codes[place, Code.ENDED]
+        return float(np.where(ended, np.inf, apart).min(initial=np.inf))
 
 
 def _nearest(found: Mapping[Names, float]) -> dict[Names, float]:

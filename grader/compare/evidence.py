@@ -164,7 +164,7 @@ COMPARE_SHAPES = (
 OVERFLOW = "look for a division by zero or an overflow in exp"
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
-FOLLOW_HINT = "follow the hint of this part"
+FOLLOW_HINT = "follow the hint above"
 COUNT_VALUES = (
     "count the values on the right of the =: a tensor has as many as its first axis is long"
 )

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, Aside
+from grader.compare.aside import Aside, Names
+from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
-from grader.compare.needed import Names, left_by_text
+from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
@@ -60,7 +61,7 @@ def known_partly(
         better = more and (not found or more[0].count > found[0].count)
         if better and own.count_behaviours(fit.names for fit in more) == 1:
             found = more  # of several, the second would be a guess
-    left = left_by_text(evidence, [fit.names for fit in found])
+    left = left_by_text(evidence, [fit.names for fit in found], aside)
     found = [fit for fit in found if fit.names in left]
     if not found or own.count_behaviours(fit.names for fit in found) > LISTED:
         return None

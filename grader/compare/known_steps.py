@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.compare.arrays import exactly_equal
+from grader.compare.aside import Aside
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.needed import left_by_text
@@ -26,7 +27,12 @@ _APART = 1e-2  # a distance that neither explains
 
 
 def known_step(
-    evidence: Evidence, recorded: Mapping[str, Answer], steps: StepsFound, *, guessed: bool
+    evidence: Evidence,
+    recorded: Mapping[str, Answer],
+    steps: StepsFound,
+    aside: Aside,
+    *,
+    guessed: bool,
 ) -> Diagnosis | None:
     """Return a diagnosis that names the bug of the first wrong step; None where none is known.
 
@@ -37,7 +43,7 @@ def known_step(
     calls = step_calls(evidence.key.plan, evidence.target.name)
     if suspects is None or suspects.steps is None or any(c.id not in recorded for c in calls):
         return None
-    look = _Look(evidence, suspects, suspects.steps, calls)
+    look = _Look(evidence, suspects, suspects.steps, calls, aside)
     for look.tolerance in (STRICT, _LAX):
         sure = False
         for name, state in steps.states.items():
@@ -62,6 +68,7 @@ class _Look:
     suspects: Suspects
     signed: Array
     calls: Sequence[Call]
+    aside: Aside
     tolerance: float = STRICT
     names: list[str] = field(init=False)
     plain: list[int] = field(init=False)  # calls without an option
@@ -136,7 +143,7 @@ class _Look:
 
     def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:
         names = [self.suspects.names[row] for row in rows]
-        found = left_by_text(self.evidence, names)
+        found = left_by_text(self.evidence, names, self.aside)
         if self.suspects.count_behaviours(found) > LISTED:
             return None
         book = self.evidence.key.book

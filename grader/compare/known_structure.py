@@ -1,18 +1,20 @@
 """Names the mistake by what shows whatever the values are: numbers that are registered, types."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from grader.compare.diagnosis import LISTED, Aside
+from grader.compare.aside import Aside, Names
+from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence, Fault
-from grader.compare.needed import Names, left_by_text
+from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import pair_rows, value_rows
+from grader.compare.signature import failing, pair_rows, value_rows
 from grader.compare.wording import ways_of
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import Array
-from grader.records.results import Diagnosis
+from grader.records.results import CheckResult, Diagnosis, Kind
 from grader.records.signatures import Code, Suspects
 from grader.worker.names import Group
 from grader.worker.protocol import TargetKind
@@ -22,7 +24,10 @@ _LEAST = 2  # cases in which another type came
 
 
 def known_structure(
-    evidence: Evidence, pairs: Callable[[], Mapping[str, Suspects]], aside: Aside
+    evidence: Evidence,
+    results: Sequence[CheckResult],
+    pairs: Callable[[], Mapping[str, Suspects]],
+    aside: Aside,
 ) -> Diagnosis | None:
     """Return a diagnosis that names the bugs with the same structure, None where there are none.
 
@@ -33,27 +38,28 @@ def known_structure(
     if own is None:
         return None
     every = "every case that can be compared" if aside.calls else "every case"
-    found = _of_one_form(evidence, own, aside)
+    left = partial(left_by_text, evidence, aside=aside)
+    found = left(_of_one_form(evidence, own, aside))
     if own.count_behaviours(found) == 1:
         return _worded(evidence, own, found, f"In {every} you return the same types as when")
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
     found = counts.fitting(own, range(len(evidence.calls)))
+    found = _failing_alike(own, found, failing([r for r in results if r.kind is not Kind.BUG]))
     both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
     return _worded(
-        evidence, own, found, f"In {every} your module registers as many numbers as when"
+        evidence, own, left(found), f"In {every} your module registers as many numbers as when"
     )
 
 
 def _worded(
     evidence: Evidence, own: Suspects, found: Sequence[Names], told: str
 ) -> Diagnosis | None:
-    found = left_by_text(evidence, found)
     if not found or own.count_behaviours(found) > LISTED:
         return None
     groups = [[evidence.key.book.by_key(key) for key in names] for names in found]
@@ -66,6 +72,12 @@ def _worded(
         evidence=f"No known mistake explains all. {told} {ways_of(groups, '; or when ')}.",
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
+
+
+def _failing_alike(own: Suspects, found: Sequence[Names], failed: Array) -> list[Names]:
+    """Of bugs that fit, those that fail just the checks that fail here, all where none does."""
+    alike = (own.failing == failed).all(axis=1)
+    return [names for names in _names(own, alike) if names in found] or list(found)
 
 
 class _Counts:

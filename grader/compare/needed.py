@@ -1,32 +1,37 @@
 """Leaves out the known bugs that a submission's text cannot have: their words are not in it."""
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import lru_cache
 
+from grader.compare.aside import Aside, Names
 from grader.compare.evidence import Evidence
 from grader.handin.syntax import parse
 from grader.records.key import KnownBug
 
-Names = tuple[str, ...]  # of bugs that act at once
 
+def left_by_text(evidence: Evidence, found: Collection[Names], aside: Aside) -> list[Names]:
+    """Return the likely ones of some explanations that the text allows, all if it allows none.
 
-def left_by_text(evidence: Evidence, found: Collection[Names]) -> list[Names]:
-    """Return those of some explanations that the text allows, all where it allows none.
-
-    What is at hand explains the same answers; the text only chooses among it.
+    What is at hand explains the same answers; the text only chooses among it. Options that are
+    not heard count as not there.
     """
+    found = aside.likely(found)
     book = evidence.key.book
-    left = [names for names in found if all(_may_be(evidence, book.by_key(n)) for n in names)]
+    left = [
+        names
+        for names in found
+        if all(_may_be(evidence, book.by_key(n), aside.unheard) for n in names)
+    ]
     return left or list(found)
 
 
-def _may_be(evidence: Evidence, bug: KnownBug) -> bool:
+def _may_be(evidence: Evidence, bug: KnownBug, unheard: Set[str]) -> bool:
     if not bug.needs:
         return True
     own = (bug.target, evidence.target.name)
     others = frozenset(t.name for t in evidence.exercise.targets if t.name not in own)
-    needs = set(bug.needs).difference(evidence.unknown_options)  # what is no argument is not heard
+    needs = set(bug.needs).difference(evidence.unknown_options, unheard)
     texts = [text for _, text in evidence.source.units]
     return any(word in _words(text, others) for text in texts for word in needs)
 

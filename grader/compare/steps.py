@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from grader.compare.evidence import Evidence
+from grader.compare.evidence import Evidence, Fault
 from grader.compare.outcomes import judge_call
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
@@ -59,10 +59,15 @@ class StepsFound:
 
 
 def calls_to_record(evidence: Evidence) -> list[Call]:
-    """Return the calls in which steps are looked for: one that fails, and one more like it."""
+    """Return the calls in which steps are looked for: one that fails, and one more like it.
+
+    A call that could not be made for its parameters has none.
+    """
     calls = evidence.numeric_calls(Action.FORWARD)
     calls.sort(key=lambda call: (evidence.case(call).group, not evidence.case(call).main))
-    wrong = [c for c in calls if not judge_call(evidence, c, Group.OUTPUT).passed]
+    judged = {call.id: judge_call(evidence, call, Group.OUTPUT) for call in calls}
+    failed = [c for c in calls if not judged[c.id].passed]
+    wrong = [c for c in failed if judged[c.id].fault is not Fault.UNBOUND]
     first = next(iter([*wrong, *calls]), None)
     if first is None:
         return []
@@ -122,8 +127,13 @@ def _scope(evidence: Evidence, looked_at: Call) -> str:
 
 
 def _shares_parameters(info: Info) -> bool:
-    """Whether one parameter plays several parts: which was filled in last makes all values."""
-    return info.registered is not None and info.registered < sum(prod(n.shape) for n in info.names)
+    """Whether one parameter plays several parts: which was filled in last makes all values.
+
+    One that has a second name, under which nothing is filled in, plays one part.
+    """
+    filled = {one.name for one in info.bound}
+    parts = sum(prod(one.shape) for one in info.names if one.name in filled)
+    return info.registered is not None and info.registered < parts
 
 
 def _both(marks: Sequence[bool | None]) -> bool | None:

@@ -27,12 +27,15 @@ class Claim:
     where: str  # the cases that are wrong, where others are right; "" for all
     everywhere: bool  # whether every call was looked at
     compared: bool  # whether every call that was looked at gave an output that can be compared
+    bound: bool  # whether some call could be made: else what is registered is all that is known
 
     @property
     def sentence(self) -> str:
         """It in one sentence, with one more for each of the others."""
         what = ways_of(self.groups)
         also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
+        if not self.bound:
+            return f"What is registered is as in code in which {what}.{also}"
         if not self.by_values:
             return f"Your code behaves like code in which {what}.{also}"
         return f"{self._start}, to {nearness(self.distance)}, what comes out when {what}.{also}"

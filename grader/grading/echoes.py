@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from grader.compare.aside import Aside, Names
 from grader.compare.covered import checks_failed_by
-from grader.compare.diagnosis import Aside, diagnose
+from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import Evidence
-from grader.compare.needed import Names
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, value_rows
 from grader.records.calls import PLAIN, DrawnCase
-from grader.records.key import bug_key
+from grader.records.key import bug_id, bug_key
 from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase
 from grader.records.signatures import Suspects
 from grader.worker.names import Group
@@ -41,6 +41,7 @@ class Behind:
 
     evidence: Evidence
     used: Sequence[Judged]
+    around: Sequence[Judged] = ()  # all that it uses, even if not wrong here
 
     @property
     def named(self) -> frozenset[str]:
@@ -49,23 +50,41 @@ class Behind:
 
     def allows(self, names: Names) -> bool:
         """Whether bugs may be named: some that act at once go on from what is known already."""
-        return not self.used or not self.named.isdisjoint(map(_id, names))
+        return not self.used or not self.named.isdisjoint(map(bug_id, names))
+
+    def rank(self, names: Names) -> int:
+        """How likely bugs are: 0 with those known of what is used, 2 with those of what is not."""
+        keys = set(map(bug_key, names))
+        if any(not keys.isdisjoint(_known(one)) for one in self.around):
+            return 0
+        own = {self.evidence.target.name, *(one.evidence.target.name for one in self.around)}
+        return 1 if own.issuperset(key.partition("/")[0] for key in keys) else 2
 
     def echo(self, results: Sequence[CheckResult], pairs: Pairs, aside: Aside) -> Diagnosis | None:
         """Return the diagnosis that says whose mistake it is, where no other is needed."""
         if not self.named:
             return None
-        within = replace(aside, allows=lambda names: self.named.issuperset(map(_id, names)))
+        within = replace(aside, allows=lambda names: self.named.issuperset(map(bug_id, names)))
         suspects = self.evidence.key.suspects
         found = diagnose(self.evidence, results, suspects, pairs, within, whole=True)
         if found is None:
             return None
-        shown = [one for one in self.used if one.diagnosis and one.diagnosis.bugs]
-        bugs = dict.fromkeys(bug for one in shown if one.diagnosis for bug in one.diagnosis.bugs)
-        names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
-        said = f"The same mistake{'s' if len(shown) > 1 else ''} as in {names}."
-        ways = dict.fromkeys(way for one in shown if one.diagnosis for way in one.diagnosis.ways)
+        told = [one.diagnosis for one in self._shown if one.diagnosis]
+        bugs = dict.fromkeys(bug for one in told for bug in one.bugs)
+        ways = dict.fromkeys(way for one in told for way in one.ways)
         found = replace(found, bugs=tuple(bugs), ways=tuple(ways), either=())
+        return replace(found, hint="", evidence=f"T{_same(self._shown)}")
+
+    @property
+    def _shown(self) -> list[Judged]:
+        """Those whose mistakes have names."""
+        return [one for one in self.used if one.diagnosis and one.diagnosis.bugs]
+
+    def in_part(self, found: Diagnosis | None) -> Diagnosis | None:
+        """Return a diagnosis of some cases, with the word that it tells what is known already."""
+        if found is None or not self.named.issuperset(found.bugs):
+            return found
+        said = f"At least in part: t{_same(self._shown)} {found.evidence}"
         return replace(found, hint="", evidence=said)
 
     def own(self, bugs: Sequence[str]) -> list[str]:
@@ -78,7 +97,7 @@ class Behind:
         if not own or not self.used:
             return found
         book = self.evidence.key.book
-        ways = sorted(found.ways, key=lambda way: _id(way) in self.named)
+        ways = sorted(found.ways, key=lambda way: bug_id(way) in self.named)
         bugs = tuple(dict.fromkeys([*own, *found.bugs]))
         return replace(found, bugs=bugs, ways=tuple(ways), hint=book.by_key(ways[0]).hints[0])
 
@@ -106,7 +125,22 @@ def look_behind(evidence: Evidence, used: Sequence[Judged]) -> Behind:
     named = {bug for one in spoiling if one.diagnosis for bug in one.diagnosis.bugs}
     explained = all(any(can_spoil(one.evidence, case) for one in spoiling) for case in cases)
     shows = _shows(evidence, named) if named else explained
-    return Behind(evidence, spoiling if shows else ())
+    return Behind(evidence, spoiling if shows else (), used)
+
+
+def _known(one: Judged) -> set[str]:
+    """The keys of bugs that are there: those that are named, or that fail beside right values."""
+    named = set(map(bug_key, one.diagnosis.ways)) if one.diagnosis else set()
+    if is_wrong(one.checks):
+        return named
+    return named | {
+        f"{c.target}/{c.id.name}" for c in one.checks if c.kind is Kind.BUG and c.failed
+    }
+
+
+def _same(shown: Sequence[Judged]) -> str:
+    names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
+    return f"he same mistake{'s' if len(shown) > 1 else ''} as in {names}."
 
 
 def can_spoil(used: Evidence, case: DrawnCase | ShownCase) -> bool:
@@ -142,12 +176,7 @@ def _shows(evidence: Evidence, bugs: set[str]) -> bool:
     if own is None:
         return True
     rows = value_rows(evidence.calls)
-    kept = np.array([not bugs.isdisjoint(map(_id, names)) for names in own.names])
+    kept = np.array([not bugs.isdisjoint(map(bug_id, names)) for names in own.names])
     some = own.only(kept).of_values(rows)
     same, _ = some.equal_calls(evidence.right.of_values(rows), STRICT)
     return not kept.any() or not same.all()
-
-
-def _id(name: str) -> str:
-    """The identifier of a bug."""
-    return bug_key(name).partition("/")[2]

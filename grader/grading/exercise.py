@@ -16,8 +16,9 @@ from grader.checks.judge import (
     point_to_hint,
 )
 from grader.checks.unheard import calls_to_try
+from grader.compare.aside import Aside
 from grader.compare.covered import checks_failed_by
-from grader.compare.diagnosis import Aside, diagnose
+from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
 from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
@@ -249,9 +250,8 @@ def _diagnose(
     if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):
         return _Known(_with(echo, plain), plain)
     said = {check for one in plain for check in one.failed(evidence, results)}
-    known = diagnose(
-        evidence, results, suspects, pairs, Aside(said=said, allows=behind.allows), whole=True
-    )
+    whole = Aside(said=said, allows=behind.allows, rank=behind.rank)
+    known = diagnose(evidence, results, suspects, pairs, whole, whole=True)
     covered = checks_failed_by(evidence, results, known.bugs if known else ())
     rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered - said
     biases = any(one.of_biases for one in plain)
@@ -260,7 +260,8 @@ def _diagnose(
     tries = calls_to_try(evidence, results)
     tried = rounds.make([one.call for some in tries.values() for one in some])
     deviations = find_deviations(evidence, results, tries, tried)
-    aside = replace(look_aside(evidence, deviations, results), said=said, allows=behind.allows)
+    aside = look_aside(evidence, deviations, results)
+    aside = replace(aside, said=said, allows=behind.allows, rank=behind.rank)
     nothing = Diagnosis(evidence.target.name, (), "", "")
     if deviations and all(_is_told(r, aside) for r in results):
         values = _where_right(evidence, deviations)
@@ -320,12 +321,12 @@ def _locate(
     """
     evidence = behind.evidence
     known = behind.named or not behind.used
-    located = _first_wrong(evidence, results, rounds) if known else None
+    located = _first_wrong(evidence, results, rounds, aside) if known else None
     if located and located.bugs:
-        return located
-    by_structure = known_structure(evidence, pairs, aside)
+        return behind.in_part(located)
+    by_structure = known_structure(evidence, results, pairs, aside)
     if behind.used:
-        return by_structure or known_partly(evidence, pairs, aside, None)
+        return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or _drawn(evidence, rounds) or located
 
@@ -339,7 +340,7 @@ def _drawn(evidence: Evidence, rounds: Rounds) -> Diagnosis | None:
 
 
 def _first_wrong(
-    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds
+    evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds, aside: Aside
 ) -> Diagnosis | None:
     """Find the first step that went wrong, and its bug where that is known."""
     numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
@@ -355,7 +356,7 @@ def _first_wrong(
     guessed = _is_guessed(evidence)
     plain = [call for call in signed if evidence.case(call).group == PLAIN]
     early = find_steps(evidence, {call.id: recorded[call.id] for call in plain})
-    if early and (known := known_step(evidence, recorded, early, guessed=guessed)):
+    if early and (known := known_step(evidence, recorded, early, aside, guessed=guessed)):
         return known
     found = find_steps(evidence, {call.id: recorded[call.id] for call in calls})
     return located(evidence, found) if found and first_wrong_call(evidence) else None

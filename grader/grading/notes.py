@@ -16,11 +16,15 @@ def notes_of(evidence: Evidence, *, wrong: bool) -> list[str]:
     guesses = shown_guesses(call, bound, matrix=matrix)
     fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and matrix in one.name}
     rows = [
-        f"`{call.target}`: the {lines} of `{clean(name, 60)}` are taken as {_listed(roles)}"
+        f"`{call.target}`: the {lines} of `{clean(name, 60)}` are taken as {_listed(layers)}"
         for name, roles in fused.items()
+        for layers in [[role.removesuffix(".weight") for role in roles]]
         if wrong and name.removesuffix(f".{matrix}") not in guesses  # what is named rests on that
     ]
-    return [*note_uncompared(evidence), *_note_guesses(call.target, guesses), *rows]
+    lone = [name for name, roles in guesses.items() if len(roles) == 1]
+    # right values leave one place for the only one beside a fused layer
+    told = guesses if wrong or len(lone) > 1 else {}
+    return [*note_uncompared(evidence), *_note_guesses(call.target, told), *rows]
 
 
 def _note_guesses(target: str, guesses: Mapping[str, Sequence[str]]) -> list[str]:
@@ -33,5 +37,5 @@ def _note_guesses(target: str, guesses: Mapping[str, Sequence[str]]) -> list[str
 
 
 def _listed(roles: Sequence[str]) -> str:
-    *most, last = (f"`{clean(role.removesuffix('.weight'), 60)}`" for role in roles)
+    *most, last = (f"`{clean(role, 60)}`" for role in roles)
     return f"{', '.join(most)} and {last}" if most else last

@@ -84,13 +84,13 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
         return None
     layers = dict.fromkeys(name.rpartition(".")[0] or name for name in sorted(idle))
     named, several = " and ".join(f"`{clean(one, 60)}`" for one in layers), len(layers) > 1
-    said = (
-        "are used nowhere, and nobody asked for them"
-        if several
-        else ("is used nowhere, and nobody asked for it")
+    step = "remove {0} where no output needs {0}; else register {0} as a buffer"
+    return Judgement(
+        Status.FAILED,
+        f"no gradient reaches {named}, which nobody asked for",  # it may be frozen
+        next_step=step.format("them" if several else "it"),
+        case=case,
     )
-    step = "remove them" if several else "remove it"
-    return Judgement(Status.FAILED, f"{named} {said}", next_step=step, case=case)
 
 
 def _unreached(name: str, case: DrawnCase, method: str) -> Judgement:

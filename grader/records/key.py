@@ -23,6 +23,11 @@ def bug_key(name: str) -> str:
     return name.partition("#")[0]
 
 
+def bug_id(name: str) -> str:
+    """Return the "id" of a bug from the name of one of its ways."""
+    return bug_key(name).partition("/")[2]
+
+
 @dataclass(frozen=True)
 class ValueProof:
     """A call whose values show a bug."""

@@ -49,7 +49,8 @@ class Paragraph:
 
     def step_of(self, remark: Remark) -> str:
         """What to do about the deviations of a remark, where its hint does not say it."""
-        beside = any(diagnosis.bugs for diagnosis in self.diagnoses)  # a mistake, which comes first
+        # a mistake, whose hints come first
+        beside = any(one.bugs or one.step or one.hint for one in self.diagnoses)
         if not remark.deviates or (remark.hint and not remark.listed):
             return ""
         if remark.listed:

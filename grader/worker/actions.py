@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from grader.worker import device
+from grader.worker import device, masks
 from grader.worker.adam import Adam
 from grader.worker.attached import LISTED, Loose, count_hidden, named, untrained
 from grader.worker.claims import CallClaim, type_name, unwrapped
@@ -190,47 +190,15 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     function = ready.function
     if ready.module is not None:
         function = bench.targets.framework.training(ready.module)
-    repeats = call.repeats
-    inputs = _repeated(bench.targets.inputs(call.inputs), repeats)
-    with torch.no_grad():
-        outputs = _outputs(call, function(*inputs))
-    for name, output in zip(call.outputs, outputs, strict=True):
-        if not isinstance(output, Tensor) or output.size(0) % repeats:
-            raise TypeError(f"in training mode the {name} has another shape than in evaluation")
-        samples = output.double().unflatten(0, (repeats, -1))
-        mean = samples.mean(0)
-        squares = (samples - mean).square_()
-        claim.tensors[tensor_name(Group.MEAN, name)] = mean
-        claim.tensors[tensor_name(Group.SECOND, name)] = squares.mean(0)
-        claim.tensors[tensor_name(Group.FOURTH, name)] = squares.square().mean(0)
-        together, spread = _neighbours(samples - mean)
-        claim.tensors[tensor_name(Group.TOGETHER, name)] = together
-        claim.tensors[tensor_name(Group.TOGETHER_SECOND, name)] = spread
+    inputs = masks.repeated(bench.targets.inputs(call.inputs), call.repeats)
 
+    def run() -> list[Any]:
+        with torch.no_grad():
+            return list(_outputs(call, function(*inputs)))
 
-def _repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:
-    """Repeat the samples: the first axis of the first tensor, and what else has it."""
-    first = next((v for v in inputs if isinstance(v, Tensor)), None)
-    samples = first.shape[:1] if first is not None else ()
-    return [
-        v.repeat(repeats, *[1] * (v.dim() - 1))
-        if isinstance(v, Tensor) and v.dim() and v.shape[:1] == samples
-        else v
-        for v in inputs
-    ]
-
-
-def _neighbours(errors: Tensor) -> tuple[Tensor, Tensor]:
-    """Tell how far neighbours along each axis of a sample stray together: mean and second moment.
-
-    Shapes: errors (n, b, ...), over n masks; returns two of (axes behind b, b, ...).
-    """
-    axes = range(2, errors.dim())
-    products = [errors * errors.roll(1, axis) for axis in axes]
-    empty = errors.new_empty(0, *errors.shape[1:])
-    means = [product.mean(0) for product in products]
-    seconds = [product.square_().mean(0) for product in products]
-    return (torch.stack(means), torch.stack(seconds)) if products else (empty, empty)
+    for name, samples in zip(call.outputs, masks.samples_of(run, call), strict=True):
+        for group, values in masks.moments(samples).items():
+            claim.tensors[tensor_name(group, name)] = values
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
@@ -357,7 +325,7 @@ def _sample(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         more = {call.generator: source} if call.generator else {}
         ready = bench.targets.get_ready(call)
         copies = call.repeats if run == SAMPLE_MANY else SAMPLE_FEW
-        inputs = _repeated(bench.targets.inputs(call.inputs), copies)
+        inputs = masks.repeated(bench.targets.inputs(call.inputs), copies)
         with torch.no_grad():
             (drawn,) = _outputs(call, ready.function(*inputs, **more))
         claim.add(tensor_name(Group.DRAWN, run), drawn)

@@ -323,7 +323,7 @@ WRONG = {
           "        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n"
           "        self.spare = nn.Linear(1, 1)\n"),),
         {"QKVProjection/property/registered":
-            "`spare` is used nowhere, and nobody asked for it"},
+            "no gradient reaches `spare`, which nobody asked for"},
     ),
     "head of means": Wrong(
         2,
@@ -1125,7 +1125,7 @@ def test_helper_that_is_right_with_one_head_is_not_blamed_there(graded: Any) -> 
     assert own.hint == "Follow the keys back to x."
     check = find_check(result, "MultiHeadSelfAttention/numeric")
     assert check.case is not None
-    assert (check.case.name, check.next_step) == ("one head", "follow the hint of this part")
+    assert (check.case.name, check.next_step) == ("one head", "follow the hint above")
 
 
 def test_what_a_wrong_part_explains_is_told_there_alone(graded: Any) -> None:

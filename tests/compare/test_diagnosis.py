@@ -279,7 +279,7 @@ def test_another_epsilon_is_told_as_another_constant(grade_text: Callable[..., A
     told = find_check(grade_text(own), "EncoderLayer/property/dtype")
     assert told.message.startswith("the output is near the right one, and off by up to ")
     assert "float64" not in told.message
-    assert told.next_step == "follow the hint of this part"
+    assert told.next_step == "follow the hint above"
 
 
 def test_a_cache_of_another_type_is_no_change_of_the_cache(grade_text: Callable[..., Any]) -> None:

@@ -33,7 +33,7 @@ def test_own_mistake_is_told_where_a_helper_is_right(grade: Grade, tmp_path: Pat
     assert own.bugs == ("missing-scale", *helper.bugs)
     assert own.hint == "Look at the numbers that go into the softmax."
     check = find_check(result, "MultiHeadSelfAttention/numeric")
-    assert check.next_step == "follow the hint of this part"
+    assert check.next_step == "follow the hint above"
     mixed = find_check(result, "MultiHeadSelfAttention/property/batch-independent")
     assert _START in mixed.next_step
 
@@ -81,4 +81,4 @@ def test_gradient_that_is_cut_here_is_not_put_down_to_a_helper(
     own = (_ATTEND, "scaled_dot_product_attention(queries, keys, keys)")
     result = _graded(grade, tmp_path / "work", "exercise2", _KEYS, own)
     step = find_check(result, "AttentionHead/property/trained").next_step
-    assert step == "follow the hint of this part"
+    assert step == "follow the hint above"

@@ -27,7 +27,7 @@ def test_dropout_of_whole_rows_is_told_as_that(grade_text: GradeText) -> None:
     assert check.message == (
         "in training mode numbers that lie side by side along `k` are not dropped independently"
     )
-    assert check.next_step == "follow the hint of this part"
+    assert check.next_step == "follow the hint above"
     assert "dropout drops whole rows or columns" in result.diagnoses[0].sentence
 
 

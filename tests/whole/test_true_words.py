@@ -178,8 +178,8 @@ def _heads(grade_text: GradeText, *edits: tuple[str, str]) -> tuple[Diagnosis, l
 def test_property_that_fails_with_a_named_mistake_leads_to_its_hint(grade_text: GradeText) -> None:
     _, failures = _heads(grade_text, _FROM_QUERIES)
     assert {c.id.name: c.next_step for c in failures} == {
-        "": "follow the hint of this part",
-        "trained": "follow the hint of this part",
+        "": "follow the hint above",
+        "trained": "follow the hint above",
     }
 
 
@@ -231,8 +231,8 @@ def test_layer_that_nothing_uses_is_told_once(grade_text: GradeText) -> None:
     text = edited(HEADS, (_UNIFY, f"{_UNIFY}\n        self.norm = nn.LayerNorm(embed_dim)"))
     result = grade_text({"exercise3": text})
     (told,) = distinct_failures([c for c in result.checks if c.target == _HEADS])
-    assert told.message == "`norm` is used nowhere, and nobody asked for it"
-    assert told.next_step == "remove it"
+    assert told.message == "no gradient reaches `norm`, which nobody asked for"
+    assert told.next_step == "remove it where no output needs it; else register it as a buffer"
 
 
 def test_what_is_drawn_at_random_mixes_nothing(grade_text: GradeText) -> None:

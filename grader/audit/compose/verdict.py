@@ -24,7 +24,7 @@ _LOOSE = 100.0  # times that the numbers themselves may differ
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _AT_STEP = " is what comes out when "
-_REGISTERS = "registers as many numbers as when"
+_REGISTERS = ("registers as many numbers as when", "What is registered is as in code")
 _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
@@ -120,6 +120,7 @@ def _judge_of(oracle: Oracle, made: Composition, target: Target, report: Report)
         next((d for d in report.result.diagnoses if d.target == target.name), None),
         report.traces.get(target.name),
         _named_elsewhere(made, target, report),
+        tuple(bug for d in report.result.diagnoses if d.target in target.uses for bug in d.bugs),
     )
 
 
@@ -141,7 +142,8 @@ class _Judge:
     checks: Sequence[CheckResult]
     found: Diagnosis | None
     trace: Trace | None
-    elsewhere: frozenset[str]  # bugs of targets that it uses, which are named there
+    elsewhere: frozenset[str]  # planted bugs of targets that it uses, which are named there
+    around: tuple[str, ...]  # all that is named there
 
     @property
     def share(self) -> float:
@@ -231,11 +233,11 @@ class _Judge:
         if _AT_STEP in found.evidence:
             at = (self.made, name)
             false = [bug for bug in false if not self.oracle.equals_at_step(*at, bug, found.step)]
-        if _REGISTERS in found.evidence:
+        if any(said in found.evidence for said in _REGISTERS):
             false = [b for b in false if not self.oracle.registers_as(self.made, name, b)]
         if _BEHAVES in found.evidence:
             false = [b for b in false if not self.oracle.behaves_as(self.made, name, b)]
-        equal = self._equal_ways(found.bugs, _scope(found))
+        equal = self._equal_ways(list(dict.fromkeys([*found.bugs, *self.around])), _scope(found))
         apart = [b for b in false if not any(b in way for way in equal)]
         if found.evidence.startswith(_ECHO):
             apart = [b for b in apart if b not in self.elsewhere]

@@ -1,0 +1,72 @@
+"""What is drawn in training mode: moments over many copies of the inputs, a mask each."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.worker.names import Group
+from grader.worker.protocol import WorkerCall
+
+
+def repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:
+    """Repeat the samples: the first axis of the first tensor, and what else has it."""
+    first = next((v for v in inputs if isinstance(v, Tensor)), None)
+    samples = first.shape[:1] if first is not None else ()
+    return [
+        v.repeat(repeats, *[1] * (v.dim() - 1))
+        if isinstance(v, Tensor) and v.dim() and v.shape[:1] == samples
+        else v
+        for v in inputs
+    ]
+
+
+def samples_of(run: Callable[[], list[Any]], call: WorkerCall) -> list[Tensor]:
+    """Return the outputs of a run on repeated inputs, each (n, b, ...), of n masks.
+
+    Raises TypeError where an output has another shape. Where samples are mixed, copies differ
+    though nothing is drawn: they are made equal, for it is no dropout that tells them apart.
+    """
+    state = torch.get_rng_state()
+    outputs = run()
+    for name, output in zip(call.outputs, outputs, strict=True):
+        if not isinstance(output, Tensor) or output.size(0) % call.repeats:
+            raise TypeError(f"in training mode the {name} has another shape than in evaluation")
+    found = [output.double().unflatten(0, (call.repeats, -1)) for output in outputs]
+    differ = any((one != one[:1]).any() for one in found)
+    if differ and torch.equal(state, torch.get_rng_state()) and _are_equal(outputs, run()):
+        return [one.mean(0).expand_as(one) for one in found]
+    return found
+
+
+def moments(samples: Tensor) -> dict[Group, Tensor]:
+    """Return mean, second and fourth moment of samples, and how neighbours stray together."""
+    mean = samples.mean(0)
+    squares = (samples - mean).square_()
+    together, spread = _neighbours(samples - mean)
+    return {
+        Group.MEAN: mean,
+        Group.SECOND: squares.mean(0),
+        Group.FOURTH: squares.square().mean(0),
+        Group.TOGETHER: together,
+        Group.TOGETHER_SECOND: spread,
+    }
+
+
+def _are_equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    pairs = zip(some, others, strict=True)
+    return all(isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs)
+
+
+def _neighbours(errors: Tensor) -> tuple[Tensor, Tensor]:
+    """Tell how far neighbours along each axis of a sample stray together: mean and second moment.
+
+    Shapes: errors (n, b, ...), over n masks; returns two of (axes behind b, b, ...).
+    """
+    axes = range(2, errors.dim())
+    products = [errors * errors.roll(1, axis) for axis in axes]
+    empty = errors.new_empty(0, *errors.shape[1:])
+    means = [product.mean(0) for product in products]
+    seconds = [product.square_().mean(0) for product in products]
+    return (torch.stack(means), torch.stack(seconds)) if products else (empty, empty)

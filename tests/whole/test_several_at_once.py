@@ -1,0 +1,181 @@
+"""Several mistakes and deviations at once, as people write them: each is told, and nothing else."""
+
+from support import GradeText, edited, solution
+
+from grader.records.results import ExerciseResult, Status
+from grader.report.words import paragraphs
+
+_HEADS = "MultiHeadSelfAttention"
+_DECODER = solution("exercise9")
+# as in much code: own names, biases whether or not they are asked for, and no option
+_MODULE = """
+import math
+import torch
+from torch import nn
+
+
+def fold_heads(x, num_heads):
+    b, t, width = x.shape
+    split = x.view(b, t, num_heads, width // num_heads)
+    return split.transpose(1, 2).reshape(b * num_heads, t, -1)
+
+
+def unfold_heads(x, num_heads):
+    rows, t, d = x.shape
+    split = x.view(rows // num_heads, num_heads, t, d)
+    return split.transpose(1, 2).reshape(-1, t, num_heads * d)
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        assert embed_dim % num_heads == 0
+        self.query = nn.Linear(embed_dim, embed_dim)
+        self.key = nn.Linear(embed_dim, embed_dim)
+        self.value = nn.Linear(embed_dim, embed_dim)
+        self.proj = nn.Linear(embed_dim, embed_dim)
+        self.heads = num_heads
+
+    def forward(self, x):
+        q, k, v = (
+            fold_heads(layer(x), self.heads) for layer in (self.query, self.key, self.value)
+        )
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(q.size(-1))
+        att = torch.softmax(att, dim=-1)
+        return self.proj(unfold_heads(att @ v, self.heads))
+"""
+
+
+def _told(result: ExerciseResult, target: str) -> str:
+    return " ".join(d.sentence for d in result.diagnoses if d.target == target)
+
+
+def test_mistake_is_named_beside_biases_and_options_that_are_no_argument(
+    grade_text: GradeText,
+) -> None:
+    """Cases that cannot be built for an option are left aside, biases or none."""
+    text = edited(_MODULE, ("(q @ k.transpose(-2, -1))", "(k @ q.transpose(-2, -1))"))
+    (found,) = grade_text({"exercise3": text}).diagnoses
+    assert found.evidence.startswith("But for the deviations, your output equals")
+    assert "keys and queries change places" in found.evidence
+    told = " ".join(found.deviations)
+    assert all(f"`{name}` is no argument" in told for name in ("bias", "head_dim"))
+    assert "biases although bias=False" in told
+
+
+def test_samples_that_are_mixed_are_no_dropout(grade_text: GradeText) -> None:
+    text = edited(
+        _MODULE,
+        (
+            "split = x.view(rows // num_heads, num_heads, t, d)",
+            "split = x.view(num_heads, -1, t, d)",
+        ),
+        ("split.transpose(1, 2).reshape(-1, t,", "split.permute(1, 2, 0, 3).reshape(-1, t,"),
+    )
+    assert "dropout" not in _told(grade_text({"exercise3": text}), _HEADS)
+
+
+def test_scale_of_one_value_is_named_once(grade_text: GradeText) -> None:
+    """Where head_dim is not heard, the width of all heads is embed_dim."""
+    text = edited(_MODULE, ("math.sqrt(q.size(-1))", "math.sqrt(x.size(-1))"))
+    said = _told(grade_text({"exercise3": text}), _HEADS)
+    assert "the scale comes from embed_dim" in said
+    assert "; or " not in said
+
+
+def test_hints_of_a_step_are_not_those_of_deviations(grade_text: GradeText) -> None:
+    text = edited(_MODULE, ("att @ v", "(att + 0.1 * att * att.cos()) @ v"))
+    result = grade_text({"exercise3": text})
+    told = next(one for one in paragraphs(result) if one.diagnoses)
+    steps = [told.step_of(remark) for one in told.diagnoses for remark in one.remarks]
+    assert any(one.deviations for one in told.diagnoses)
+    assert not any("the hints of this exercise" in step for step in steps)
+
+
+def test_layer_made_in_forward_is_told_by_what_is_registered(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("        self.unify_heads = nn.Linear(num_heads * size, embed_dim)\n", ""),
+        ("self.unify_heads(merged)", "nn.Linear(merged.size(2), x.size(2), dtype=x.dtype)(merged)"),
+    )
+    said = _told(grade_text({"exercise3": text}), _HEADS)
+    assert "behaves like" not in said, said
+    assert "What is registered is as in code in which unify_heads is never applied" in said
+
+
+def test_one_layer_beside_a_fused_one_is_no_guess_where_values_are_right(
+    grade_text: GradeText,
+) -> None:
+    text = edited(
+        _MODULE,
+        (
+            """        self.query = nn.Linear(embed_dim, embed_dim)
+        self.key = nn.Linear(embed_dim, embed_dim)
+        self.value = nn.Linear(embed_dim, embed_dim)
+""",
+            "        self.c_attn = nn.Linear(embed_dim, 3 * embed_dim, bias=False)\n",
+        ),
+        ("self.proj = ", "self.c_proj = "),
+        ("self.proj(", "self.c_proj("),
+        (
+            "layer(x), self.heads) for layer in (self.query, self.key, self.value)",
+            "part, self.heads) for part in self.c_attn(x).chunk(3, dim=-1)",
+        ),
+    )
+    result = grade_text({"exercise3": text})
+    assert not any("no name tells" in note for note in result.notes)
+
+
+def test_given_scale_that_divides_is_named(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise1"),
+        ("factor = 1.0 / math.sqrt(query.size(2)) if", "factor = math.sqrt(query.size(2)) if"),
+        ("scores = products * factor", "scores = products / factor"),
+    )
+    said = _told(grade_text({"exercise1": text}), "attention_weights")
+    assert "the scores are divided by a given scale" in said
+
+
+def test_epsilon_of_the_own_norm_is_not_that_of_a_layer_too(grade_text: GradeText) -> None:
+    """The norm that the layer uses has it already, so no other is meant."""
+    text = edited(
+        _DECODER,
+        ("eps: float = 1e-5", "eps: float = 1e-12"),
+        (
+            "cross_attention_input = self.norm2(self_attention_sum)",
+            "memory = self.norm2(memory)\n"
+            "        cross_attention_input = self.norm2(self_attention_sum)",
+        ),
+    )
+    said = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    assert "epsilon is another number than 1e-5" in said
+    assert "; or " not in said
+
+
+def test_part_of_what_fails_is_put_down_to_what_is_used(grade_text: GradeText) -> None:
+    text = edited(
+        _DECODER,
+        ("output = self.weight * normed + self.bias", "output = self.weight * normed"),
+        (
+            "normed = centred / torch.sqrt(variance + self.eps)",
+            "normed = centred / (x.std(dim=-1, keepdim=True) + self.eps)",
+        ),
+    )
+    result = grade_text({"exercise9": text})
+    said = _told(result, "DecoderLayer")
+    assert "he same mistake as in `LayerNorm`." in said, said
+
+
+def test_frozen_table_is_not_said_to_be_unused(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise6"),
+        (
+            'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))',
+            "self.encoding = nn.Parameter("
+            "sinusoidal_encoding(max_len, embed_dim), requires_grad=False)",
+        ),
+    )
+    result = grade_text({"exercise6": text})
+    told = [c.message for c in result.checks if c.status is Status.FAILED]
+    assert told
+    assert not any("used nowhere" in one for one in told)
