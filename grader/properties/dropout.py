@@ -1,12 +1,13 @@
 """Dropout, compared by statistics."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
-from grader.compare.outcomes import unanswered
+from grader.compare.outcomes import judge_call, unanswered
 from grader.course.cases import Case
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
@@ -20,13 +21,14 @@ from grader.properties.base import (
     needs_factory,
 )
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Call
+from grader.records.calls import Array, Call
 from grader.records.results import Status
 from grader.worker.names import Group, of_group, tensor_name
 from grader.worker.protocol import Action
 
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
 _UNASKED = "dropout acts although none was asked for"
+_MISSING = "no dropout acts where one is asked for"
 _OUT = "drop with the rate that is given, and nothing where none is"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
@@ -54,18 +56,16 @@ class Dropout(Kind):
         planner.add(call)
 
     def deviation(self, evidence: Evidence) -> str:
-        """Dropout that nobody asked for."""
+        """Dropout that nobody asked for, and, beside wrong values, one that is not there."""
         call = evidence.call_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
-        still = all(
-            float(np.nan_to_num(second).max(initial=0.0)) < STILL
-            for second in of_group(evidence.key.answers[call.id].tensors, Group.SECOND).values()
-        )
-        if answer.status is not AnswerStatus.OK or not still:
+        if answer.status is not AnswerStatus.OK:
             return ""
-        spread = of_group(answer.tensors, Group.SECOND).values()
-        varies = any(float(np.nan_to_num(a).max(initial=0.0)) > STILL for a in spread)
-        return _UNASKED if varies else ""
+        due, acts = (_acts(one.tensors) for one in (evidence.key.answers[call.id], answer))
+        if acts and not due:
+            return _UNASKED
+        right = judge_call(evidence, evidence.first_call, Group.OUTPUT).passed
+        return _MISSING if due and not acts and not right else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -80,6 +80,12 @@ class Dropout(Kind):
                 message = f"{evidence.words.training} {what}"
                 return Judgement(Status.FAILED, message, next_step=step, case=case)
         return PASSED
+
+
+def _acts(tensors: Mapping[str, Array]) -> bool:
+    """Whether some number is drawn."""
+    spread = of_group(tensors, Group.SECOND).values()
+    return any(float(np.nan_to_num(one).max(initial=0.0)) >= STILL for one in spread)
 
 
 def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[str, str]:

@@ -53,7 +53,7 @@ class RowsSumToOne(Kind):
                         f"{rows} of `{name}` should be a distribution: not negative, "
                         "and sum to one",
                         f"a row sums to {worst:.4g}",
-                        "check the axis of the softmax, and that nothing follows it",
+                        "check that there is a softmax, its axis, and that nothing follows it",
                         case=evidence.case(call),
                     )
         return PASSED

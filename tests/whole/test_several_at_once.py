@@ -179,3 +179,24 @@ def test_frozen_table_is_not_said_to_be_unused(grade_text: GradeText) -> None:
     told = [c.message for c in result.checks if c.status is Status.FAILED]
     assert told
     assert not any("used nowhere" in one for one in told)
+
+
+def test_dropout_that_is_not_there_is_told_beside_wrong_values(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("output = self.dropout(projected)", "output = projected + x"),
+    )
+    (found,) = grade_text({"exercise4": text}).diagnoses
+    assert "the input is added" in found.evidence or "skip" in found.evidence, found
+    assert found.deviations == ("no dropout acts where one is asked for",)
+
+
+def test_masks_of_another_number_are_named(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise8"),
+        ("scores.masked_fill(hidden, -math.inf)", "scores.masked_fill(hidden, -1e4)"),
+        ("weights = weights.masked_fill(hidden, 0.0)", "weights = weights * 1.0"),
+    )
+    said = _told(grade_text({"exercise8": text}), "masked_attention")
+    assert "a finite number is written in place of minus infinity" in said
+    assert "it does not" not in said

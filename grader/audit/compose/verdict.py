@@ -34,6 +34,7 @@ _FORMS = (" should return a tensor", " in front that nobody asked for", "where i
 _TOLD = (
     ("computes in float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
+    ("no dropout acts", ()),
     ("have? no bias|has no bias", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
     ("is not used|changes nothing", ("option-unheard",)),
@@ -47,7 +48,7 @@ _TOLD = (
 # may come of a bug
 _BY_BUGS = (
     *(" raised ", " in place of ", " goes unnoticed", "is not used|changes nothing"),
-    *("dropout acts although", "^biases ", " should return a number", *_FORMS),
+    *("dropout acts although", "no dropout acts", "^biases ", " should return a number", *_FORMS),
 )
 _ECHO = "The same mistake"
 _UP_TO_THERE = "The values of the steps before are right"
