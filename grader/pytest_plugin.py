@@ -70,7 +70,7 @@ class ExerciseFile(pytest.File):
         """Yield one item a check, by the course and its key; the file itself is not run."""
         from grader.checks.judge import list_checks
         from grader.errors import GraderError
-        from grader.grading.engine import public_key
+        from grader.grading.public import public_key
 
         try:
             folder, exercise = self._meant()

@@ -26,7 +26,7 @@ from grader.batch.register import (
 from grader.batch.unit import GradedSubmission, text_digest
 from grader.errors import UsageError
 from grader.files import replace_file
-from grader.grading.engine import ENGINE
+from grader.grading.summary import ENGINE
 from grader.records.text import file_stem
 
 STUDENTS = "students"

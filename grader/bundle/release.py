@@ -24,10 +24,9 @@ from grader.course.shipped import (
     STANDINS,
     BundleManifest,
     content_sum,
-    read_bundle_manifest,
-    read_part,
     read_standins,
     seal,
+    solution_name,
     stub_name,
 )
 from grader.course.written import frameworks_of
@@ -313,19 +312,4 @@ def _left_out(folder: CourseFolder, text: str, exercises: Collection[str]) -> li
 
 def solution_files(folder: CourseFolder, exercises: Sequence[Exercise]) -> dict[str, bytes]:
     """Return the solutions by the path that they have in a bundle; raises CourseError."""
-    return {_solution_name(e): read_solution(folder.solutions / e.file).encode() for e in exercises}
-
-
-def released_solution(folder: CourseFolder, exercise: Exercise) -> str | None:
-    """Return the solution that came with a course, None where none did.
-
-    The course's own sources have them all. Raises CourseError where the file was changed.
-    """
-    if not folder.shipped:
-        return read_solution(folder.solutions / exercise.file)
-    manifest, name = read_bundle_manifest(folder), _solution_name(exercise)
-    return read_part(folder, manifest, name).decode() if name in manifest.files else None
-
-
-def _solution_name(exercise: Exercise) -> str:
-    return f"{KEY_FOLDER}/solutions/{exercise.file}"
+    return {solution_name(e): read_solution(folder.solutions / e.file).encode() for e in exercises}

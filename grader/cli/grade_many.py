@@ -12,7 +12,8 @@ from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
 from grader.errors import UsageError, writing
 from grader.execute.launch import WarmProcess
-from grader.grading.engine import Engine, open_engine, sum_up
+from grader.grading.engine import Engine, open_engine
+from grader.grading.summary import sum_up
 from grader.handin.choose import chosen_exercises, read_work
 from grader.handin.read import Submission
 from grader.records.results import Document

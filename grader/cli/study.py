@@ -8,29 +8,26 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.shared import ProgressBar, screen_width
 from grader.course.load import CourseFolder, find_course, load_course
 from grader.course.models import Exercise
-from grader.course.shipped import read_bundle_manifest, read_part, stub_name
 from grader.errors import UsageError, writing
-from grader.execute.launch import WarmProcess
-from grader.grading.engine import Engine, open_engine, public_key
+from grader.handin import aside
 from grader.handin.choose import chosen_exercises, place_of_work, read_work
 from grader.handin.read import Source, Submission, exercise_of
-from grader.records.results import ExerciseResult
 from grader.records.text import ended
 from grader.report.layout import wrapped
-from grader.report.runs import render_receipt, render_run, render_turn
-from grader.report.student import render_comparison, render_told
-from grader.student.compare import compare, needed_solution
 from grader.student.findings import Findings
-from grader.student.hints import beside_run, borrowed, take_hint, target_to_explain
-from grader.student.pack import pack_work
-from grader.student.progress import forget_exercise, load_progress, remember_result
-from grader.student.watch import FileEvents, Turn, Watch
+
+if TYPE_CHECKING:  # a command imports what it needs when it runs, and what grades if it grades
+    from grader.execute.launch import WarmProcess
+    from grader.grading.engine import Engine
+    from grader.records.results import ExerciseResult
+    from grader.student.watch import Turn
 
 # ---- a student's own work ------------------------------------------------------------------------
 
@@ -46,7 +43,7 @@ class Desk:
     findings: Findings
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """What grades; torch begins to load with the first need of it."""
         return self.findings.engine
 
@@ -56,14 +53,18 @@ def open_desk(
     typed: Sequence[str], course: Path | None, submission: Path | None = None, part: str = ""
 ) -> Iterator[Desk]:
     """Open the exercises that were named, all of a part or course where none was."""
-    folder = load_course(find_course(course))
+    root = find_course(course)
+    aside.begin()  # beside which the course is read
+    folder = load_course(root)
     exercises = chosen_exercises(folder, typed, part)
     place = place_of_work(folder, submission)
     read = read_work(folder, submission, exercises)
     with ExitStack() as ending:
 
-        def open_it() -> Engine:
-            warm = WarmProcess()
+        def open_it() -> "Engine":
+            from grader.execute.launch import WarmProcess
+
+            warm = WarmProcess()  # torch begins to load before what grades is imported
             ending.callback(warm.close)
             return _noted(folder, exercises, warm)
 
@@ -72,8 +73,10 @@ def open_desk(
         findings.keep()
 
 
-def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: WarmProcess) -> Engine:
+def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: "WarmProcess") -> "Engine":
     """Open an engine, and tell what is to be said of its keys."""
+    from grader.grading.engine import open_engine
+
     with ProgressBar() as progress:
         engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
     for note in engine.keys.notes:
@@ -108,6 +111,11 @@ def run_hint(
     typed: str, course: Path | None, submission: Path | None, *, every: bool = False
 ) -> str:
     """Grade the exercise, and tell the next hint on the first thing that is not right, or all."""
+    from grader.grading.public import public_key
+    from grader.report.student import render_told
+    from grader.student.hints import take_hint
+    from grader.student.progress import remember_result
+
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         (found,) = desk.findings.of(desk.exercises, desk.submission)
@@ -140,6 +148,9 @@ def _unread(exercise: Exercise, source: Source) -> str:
 
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
+    from grader.report.explained import render_run
+    from grader.student.hints import beside_run, borrowed, target_to_explain
+
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         source = desk.submission.source(exercise)
@@ -156,6 +167,9 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
 
 def run_compare(typed: str, course: Path | None, submission: Path | None) -> str:
     """Lay the student's own code beside the solution; raises UsageError where it is not there."""
+    from grader.report.student import render_comparison
+    from grader.student.compare import compare, needed_solution
+
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
         solution = needed_solution(desk.folder, exercise)
@@ -169,6 +183,9 @@ def run_compare(typed: str, course: Path | None, submission: Path | None) -> str
 
 def run_reset(typed: str, course: Path | None) -> str:
     """Put the untouched stub in the place of the student's file, which is kept."""
+    from grader.course.shipped import read_bundle_manifest, read_part, stub_name
+    from grader.student.progress import forget_exercise
+
     folder = load_course(find_course(course))
     if not folder.shipped:
         raise UsageError(
@@ -205,6 +222,9 @@ def run_pack(
     course: Path | None, submission: Path | None, into: Path | None, part: str = ""
 ) -> str:
     """Write the zip to hand in, graded from its own bytes, and return the receipt."""
+    from grader.report.runs import render_receipt
+    from grader.student.pack import pack_work
+
     with open_desk([], course, submission, part) as desk:
         packed = pack_work(desk.findings, desk.place, desk.exercises)
     path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
@@ -223,6 +243,9 @@ def _slug(desk: Desk) -> str:
 
 def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None) -> int:
     """Watch until all exercises are complete or the student stops; returns the exit status."""
+    from grader.student.progress import load_progress, remember_result
+    from grader.student.watch import FileEvents, Watch
+
     one_file = submission is not None and submission.is_file()
     with open_desk(typed if one_file else [], course, submission) as desk:
         folder, place = desk.folder, desk.place
@@ -246,11 +269,13 @@ def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None
     return 0 if done else 1
 
 
-def _forget(_: ExerciseResult, __: Source) -> None:
+def _forget(_: "ExerciseResult", __: Source) -> None:
     """A file elsewhere is not the student's progress."""
 
 
-def _show_turn(turn: Turn) -> None:
+def _show_turn(turn: "Turn") -> None:
+    from grader.report.runs import render_turn
+
     click.clear()
     click.echo(render_turn(turn, width=screen_width()), nl=False)
 

@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,7 @@ def _leaves(values: list[object]) -> Iterator[object]:
             yield value
 
 
+@lru_cache(maxsize=1024)  # a course has the same few sizes again and again
 def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body

@@ -106,20 +106,6 @@ def parse_course(text: str, source: str) -> Course:
     return parse_yaml(text, source, TypeAdapter(model), model)
 
 
-def _compose(text: str, source: str) -> yaml.Node:
-    """Read YAML's structure; raises CourseError."""
-    try:
-        node = yaml.compose(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise CourseError(f"{source}:{line}: {error.problem or 'is not YAML'}") from None
-    except yaml.YAMLError:
-        raise CourseError(f"{source}:1: holds characters that YAML does not allow") from None
-    if node is None:
-        raise CourseError(f"{source}:1: is empty")
-    return node
-
-
 def parse_yaml(
     text: str,
     source: str,
@@ -135,13 +121,18 @@ def parse_yaml(
     the model's validators. With `as_text` the model gets each scalar as it is written.
     """
     lines: dict[_Path, int] = {}
-    _collect_lines(_compose(text, source), (), lines, source)
     try:
-        data = yaml.load(text, Loader=_TextLoader if as_text else _Loader)  # noqa: S506 - safe ones
-        return adapter.validate_python(data, context=context)
+        loader = (_TextLoader if as_text else _Loader)(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise CourseError(f"{source}:1: is empty")
+        _collect_lines(node, (), lines, source)
+        return adapter.validate_python(loader.construct_document(node), context=context)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise CourseError(f"{source}:{line}: {error.problem}") from None
+        raise CourseError(f"{source}:{line}: {error.problem or 'is not YAML'}") from None
+    except yaml.YAMLError:
+        raise CourseError(f"{source}:1: holds characters that YAML does not allow") from None
     except ValidationError as error:
         raise CourseError(_one_line(error, lines, source, root)) from None
 

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from grader.course.derive import read_solution
 from grader.course.load import COURSE_FILE, MANIFEST_FILE, CourseFolder, renewal
+from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.version import VERSION
 
@@ -124,3 +126,19 @@ def unseal(data: bytes) -> dict[str, str]:
 def stub_name(stem: str, *, notebook: bool) -> str:
     """Return where a bundle keeps the untouched stub of an exercise."""
     return f"{STUBS}/{stem}.{'ipynb' if notebook else 'py'}"
+
+
+def solution_name(exercise: Exercise) -> str:
+    """Return where a bundle has the solution of an exercise, once it is released."""
+    return f"{KEY_FOLDER}/solutions/{exercise.file}"
+
+
+def released_solution(folder: CourseFolder, exercise: Exercise) -> str | None:
+    """Return the solution that came with a course, None where none did.
+
+    The course's own sources have them all. Raises CourseError where the file was changed.
+    """
+    if not folder.shipped:
+        return read_solution(folder.solutions / exercise.file)
+    manifest, name = read_bundle_manifest(folder), solution_name(exercise)
+    return read_part(folder, manifest, name).decode() if name in manifest.files else None

@@ -5,23 +5,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from grader.course.load import CourseFolder
-from grader.course.models import Course, Exercise
+from grader.course.models import Exercise
 from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.discretion import in_public_words
 from grader.grading.exercise import Run, run_exercise
 from grader.grading.jobs import Standins
+from grader.grading.summary import sum_up
 from grader.handin.read import Submission
 from grader.key.cache import Keys, load_keys
 from grader.key.secret import hidden_secret
 from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.ids import CallId
-from grader.records.key import AnswerKey
 from grader.records.results import Document, ExerciseResult, Status
-from grader.version import VERSION
-
-ENGINE = f"grader {VERSION}"
 
 
 @dataclass(frozen=True)
@@ -108,17 +105,6 @@ class Engine:
     def sum_up(self, results: Sequence[ExerciseResult]) -> Document:
         """Return the document of some results."""
         return sum_up(self.folder.course, self.keys.digest, results)
-
-
-def sum_up(course: Course, key: str, results: Sequence[ExerciseResult]) -> Document:
-    """Return the document of some results, which `key` is the digest of the answer key of."""
-    parts = course.subtotals({one.exercise: (one.score, one.max_score) for one in results})
-    return Document(course.title, ENGINE, key, tuple(results), parts)
-
-
-def public_key(folder: CourseFolder, exercise: Exercise) -> AnswerKey:
-    """Return the key of an exercise's public cases, for which no process is needed."""
-    return load_keys(folder, [exercise.id], PUBLIC).keys[exercise.id]
 
 
 def open_engine(

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.course.models import Exercise
-from grader.grading.exercise import Run
 from grader.properties.learns import Learns, misfit_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array
 from grader.worker.names import Group, of_group, tensor_name
 from grader.worker.protocol import TensorKey
+
+if TYPE_CHECKING:  # what was kept is shown without what grades
+    from grader.grading.exercise import Run
 
 _POINTS = 60  # of a curve, each the mean of some steps
 _MAPS, _PLACES = 16, 64  # of weights that are shown, at most
@@ -31,7 +34,7 @@ class Learnt:
     sample: str = ""  # the one, where it is text
 
 
-def learnt_of(exercise: Exercise, run: Run) -> tuple[Learnt, ...]:
+def learnt_of(exercise: Exercise, run: "Run") -> tuple[Learnt, ...]:
     """Return what the trainings of a run came to, of those that came to an end."""
     if run.rounds is None:
         return ()

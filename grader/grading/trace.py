@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +12,15 @@ from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
-from grader.execute.session import SharedChild
-from grader.grading.exercise import Run
 from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import State
 from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of, place_of
+
+if TYPE_CHECKING:  # what was kept is shown without what grades
+    from grader.execute.session import SharedChild
+    from grader.grading.exercise import Run
 
 # faults for which a run has no values to lay beside the expected ones
 _STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
@@ -92,9 +95,9 @@ def _twice(letters: str) -> set[str]:
 
 def traces_of(
     exercise: Exercise,
-    run: Run,
+    run: "Run",
     targets: Collection[str] | None = None,
-    kept: SharedChild | None = None,
+    kept: "SharedChild | None" = None,
 ) -> dict[str, Trace | None]:
     """Run targets of an exercise once more, all where none are named, and record them.
 
@@ -105,14 +108,14 @@ def traces_of(
     return _trace_all(chosen, run, kept)
 
 
-def trace_target(target: Target, run: Run) -> Trace | None:
+def trace_target(target: Target, run: "Run") -> Trace | None:
     """Run a target once more and record it; None where it has no case that can be shown."""
     return _trace_all([target], run)[target.name]
 
 
 @np.errstate(all="ignore")  # as in grading
 def _trace_all(
-    targets: Sequence[Target], run: Run, kept: SharedChild | None = None
+    targets: Sequence[Target], run: "Run", kept: "SharedChild | None" = None
 ) -> dict[str, Trace | None]:
     calls = {target.name: _calls_of(target, run) for target in targets}
     every = [call for some in calls.values() for call in some]
@@ -120,13 +123,13 @@ def _trace_all(
     return {t.name: _trace(t, run, calls[t.name], answers) for t in targets}
 
 
-def _calls_of(target: Target, run: Run) -> list[Call]:
+def _calls_of(target: Target, run: "Run") -> list[Call]:
     evidence = run.evidence.get(target.name)
     return calls_to_record(evidence) if evidence and evidence.source.units else []
 
 
 def _trace(
-    target: Target, run: Run, calls: Sequence[Call], answers: Mapping[str, Answer]
+    target: Target, run: "Run", calls: Sequence[Call], answers: Mapping[str, Answer]
 ) -> Trace | None:
     if not calls or run.rounds is None:
         return None

@@ -45,6 +45,13 @@ def ask(work: Callable[..., R], *given: object) -> R:
     raise answer
 
 
+def begin() -> None:
+    """Start the other process, so that the first question need not wait until it is there."""
+    if os.name != "nt":
+        with _lock:
+            _helper()
+
+
 class _Killed(Exception):
     """The other process was killed by somebody else."""
 

@@ -23,8 +23,9 @@ from grader.notebook.check import (
     try_in_kernel,
 )
 from grader.notebook.imports import install
+from grader.report.explained import render_run
 from grader.report.lesson import render_lesson_part, render_questions
-from grader.report.runs import render_outcome, render_question, render_run
+from grader.report.runs import render_outcome, render_question
 from grader.report.student import render_comparison, render_standing, render_told
 from grader.student.compare import compare as lay_beside
 from grader.student.compare import needed_solution

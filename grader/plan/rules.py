@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.course.expressions import TensorSpec
 from grader.records.calls import Array
 
+if TYPE_CHECKING:
+    from numpy.random import Generator  # takes long to load, and whoever draws nothing needs none
+
 # takes the shape, the sizes of the case and what draws numbers
-Rule = Callable[[tuple[int, ...], Mapping[str, int], np.random.Generator], Array]
+Rule = Callable[[tuple[int, ...], Mapping[str, int], "Generator"], Array]
 
 
 def draw_by(
@@ -69,13 +73,13 @@ def draw_samples(
     return Samples(samples, labels, unseen, due, str(letters))
 
 
-def _causal(_: tuple[int, int], shape: tuple[int, ...], generator: np.random.Generator) -> Array:  # noqa: ARG001 - as all rules
+def _causal(_: tuple[int, int], shape: tuple[int, ...], generator: "Generator") -> Array:  # noqa: ARG001 - as all rules
     if len(shape) < 2:
         raise ValueError("the rule 'causal' needs two axes")
     return np.broadcast_to(np.tri(shape[-2], shape[-1]) > 0, shape).copy()
 
 
-def _lengths(flat: tuple[int, int], _: tuple[int, ...], generator: np.random.Generator) -> Array:
+def _lengths(flat: tuple[int, int], _: tuple[int, ...], generator: "Generator") -> Array:
     """Every row begins with at least one true; of several one is full, and another is not."""
     rows, size = flat
     lengths = generator.integers(1, size + 1, rows)
@@ -85,7 +89,7 @@ def _lengths(flat: tuple[int, int], _: tuple[int, ...], generator: np.random.Gen
     return np.arange(size) < lengths[:, None]
 
 
-def _some_true(flat: tuple[int, int], _: tuple[int, ...], generator: np.random.Generator) -> Array:
+def _some_true(flat: tuple[int, int], _: tuple[int, ...], generator: "Generator") -> Array:
     """At least one true a row; and one false where a row has room for it."""
     mask = generator.random(flat) < 0.5
     places = np.argsort(generator.random(flat), -1)[:, :2]
@@ -94,7 +98,7 @@ def _some_true(flat: tuple[int, int], _: tuple[int, ...], generator: np.random.G
 
 
 def _some_rows_false(
-    flat: tuple[int, int], shape: tuple[int, ...], generator: np.random.Generator
+    flat: tuple[int, int], shape: tuple[int, ...], generator: "Generator"
 ) -> Array:
     """As `some_true`, but for a third of the rows, at least one and never all of several."""
     mask = _some_true(flat, shape, generator)
@@ -114,7 +118,7 @@ def _distinct(
     shape: tuple[int, ...],
     spec: TensorSpec,
     dims: Mapping[str, int],
-    generator: np.random.Generator,
+    generator: "Generator",
 ) -> Array:
     below = spec.below.size(dims) if spec.below else 0
     count = shape[-1] if shape else 1
@@ -125,7 +129,7 @@ def _distinct(
 
 
 def _by_course(
-    rule: Rule, spec: TensorSpec, dims: Mapping[str, int], generator: np.random.Generator
+    rule: Rule, spec: TensorSpec, dims: Mapping[str, int], generator: "Generator"
 ) -> Array:
     try:
         return np.asarray(rule(spec.shape(dims), dict(dims), generator))

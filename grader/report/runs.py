@@ -1,19 +1,17 @@
-"""What running a student's own code came to: watched, packed, explained, tried and trained."""
+"""What running a student's own code came to: watched, packed, tried and trained."""
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
 
 import click
 import numpy as np
 
 from grader.grading.learnt import Learnt
-from grader.grading.trace import Made, Step, Trace
 from grader.grading.tried import Outcome, Tried
 from grader.records.calls import Array
-from grader.records.results import State, Status
-from grader.records.text import clean, ended, listed, shown_shape
-from grader.report.layout import columns, padded, width_of, wrapped
+from grader.records.results import Status
+from grader.records.text import ended, listed
+from grader.report.layout import padded, width_of, wrapped
 from grader.report.terminal import failure_lines, heading, note_lines, paragraph_lines
 from grader.report.words import number, paragraphs, part_lines, sole_reason
 from grader.student.pack import Receipt
@@ -101,113 +99,6 @@ def _footer(turn: Turn, width: int) -> list[str]:
     hint = "" if right else f"grade hint {turn.result.exercise} · "
     help_ = f"save the file to check again · {hint}Ctrl+C ends"
     return [click.style(line, dim=True) for line in wrapped(f"{total} · {help_}", width)]
-
-
-# ---- explain -------------------------------------------------------------------------------------
-
-
-_LINES = 40  # tensors of a run that are listed
-_NOT_TOLD = (
-    "Not told is what follows from a wrong step, was not reached, or is done in another way than "
-    "expected."
-)
-# what torch calls operations inside, by the names under which they are written
-_NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
-
-
-def render_run(
-    trace: Trace | None, exercise: str, target: str, beside: Sequence[str] = (), *, width: int = 80
-) -> str:
-    """Return the steps of a target with their shapes, and then the run tensor by tensor.
-
-    A line where none can be shown; last, what is to be said beside it.
-    """
-    last = [line for said in beside for line in ("", *wrapped(said, width, first="  ", hang=4))]
-    if trace is None:
-        none = f"{exercise}: {target} has no case whose steps can be shown."
-        return "\n".join([none, *last])
-    case = trace.case
-    sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
-    lines = [click.style(f"{exercise} · {trace.target}", bold=True)]
-    lines += wrapped(f"case {case.name} ({sizes})", width, first="  ", hang=2)
-    if trace.steps:
-        lines += ["", *_step_lines(trace, width)]
-    if any(step.state is State.OPEN for step in trace.steps):
-        lines += ["", *wrapped(_NOT_TOLD, width, first="  ", hang=2)]
-    if trace.trouble:
-        lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
-    if any(not m.given for m in trace.made):
-        lines += ["", "  Your run, tensor by tensor:", *_made_lines(trace, width)]
-    return "\n".join([*lines, *last]).rstrip("\n")
-
-
-def _step_lines(trace: Trace, width: int) -> list[str]:
-    rows = [(s.name, _shape(trace, s.values.shape), _found(s)) for s in trace.steps]
-    head, *lines = columns([("step", "expected", "in your run"), *rows], "<<<", indent=2)
-    if max(map(width_of, (head, *lines))) > width:
-        return [
-            _coloured(line)
-            for name, shape, found in rows
-            for line in (f"  {name}  {shape}", f"    {found}")
-        ]
-    return [click.style(head, dim=True), *map(_coloured, lines)]
-
-
-def _found(step: Step) -> str:
-    match step.state:
-        case State.RIGHT:
-            return "✓ the same values"
-        case State.WRONG if step.there:
-            return "✗ its values appear, but others are used"
-        case State.WRONG:
-            return "✗ no tensor has its values" if step.held is None else "✗ yours has other values"
-        case State.NOT_REACHED:
-            return "– not reached"
-        case State.OPEN:
-            return "– not told"
-
-
-def _coloured(line: str) -> str:
-    for mark, colour in (("✓", "green"), ("✗", "red")):
-        line = line.replace(mark, click.style(mark, fg=colour))
-    return line
-
-
-def _made_lines(trace: Trace, width: int) -> list[str]:
-    calls = [(call, list(made)) for call, made in groupby(trace.made, _of_one)]
-    shown = calls[:_LINES]
-    rows = [_row(trace, str(call) if made[0].call else "", made) for call, made in shown]
-    alone = columns([row[:2] for row in rows], "<<", indent=4)
-    lines = []
-    for row, line, short in zip(rows, columns(rows, "<<<", indent=4), alone, strict=True):
-        broken = row[2] and width_of(line) > width
-        lines += [short, f"      {row[2]}"] if broken else [line]
-    more = len(calls) - _LINES
-    return [*lines, f"    and {more} more"] if more > 0 else lines
-
-
-def _of_one(made: Made) -> object:
-    """What tells the tensors of one line: a call, or where in the text they were made."""
-    return made.call or made.place or id(made)
-
-
-def _row(trace: Trace, call: str, made: Sequence[Made]) -> tuple[str, str, str]:
-    """What one line tells: an operation, or a call and all that was made in it."""
-    last = made[-1]
-    name = clean(f"{call.partition(' ')[2]}()", 40) if call else last.written
-    name = name or _plain(last.operation)
-    before = dict.fromkeys(step for one in made[:-1] for step in one.steps)
-    inside = [step for step in before if step not in last.steps]
-    told = [", ".join(last.steps), f"inside: {', '.join(inside)}" if inside else ""]
-    return name, _shape(trace, last.values.shape), "; ".join(filter(None, told))
-
-
-def _plain(operation: str) -> str:
-    return clean(_NAMES.get(operation, operation).lstrip("_"), 24)
-
-
-def _shape(trace: Trace, shape: tuple[int, ...]) -> str:
-    return f"{shown_shape(shape)} {trace.letters(shape)}".rstrip()
 
 
 # ---- try: a question, and what came out beside the guess -----------------------------------------

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.bundle.release import released_solution
 from grader.course.derive import BEGIN, END
 from grader.course.load import CourseFolder
 from grader.course.models import Course, Exercise
+from grader.course.shipped import released_solution
 from grader.errors import UsageError
 from grader.handin.read import Source
 from grader.handin.syntax import parse

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import platformdirs
@@ -29,14 +30,16 @@ from grader.course.shipped import read_bundle_manifest
 from grader.course.written import libraries_of
 from grader.files import write_files
 from grader.grading.discretion import with_checks
-from grader.grading.engine import ENGINE, Engine
-from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt, learnt_of
+from grader.grading.summary import ENGINE
 from grader.grading.trace import Trace, traces_of
-from grader.grading.training_text import read_by_trainings
 from grader.handin.read import Submission
 from grader.records.ids import CheckId
 from grader.records.results import CheckResult, ExerciseResult, Status
+
+if TYPE_CHECKING:  # what grades is not imported where nothing is graded
+    from grader.grading.engine import Engine
+    from grader.grading.exercise import Run
 
 _FOLDER = ".grade/found"
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -60,7 +63,7 @@ class Finding:
 
     exercise: Exercise
     result: ExerciseResult
-    run: Run | None  # None for what was kept
+    run: "Run | None"  # None for what was kept
     whole: bool
     kept: Mapping[str, Trace | None] = field(default_factory=dict)
 
@@ -80,13 +83,13 @@ class Findings:
     """What is found in a student's submissions: kept, or graded on first need."""
 
     folder: CourseFolder
-    open: Callable[[], Engine]
+    open: "Callable[[], Engine]"
     own: bool  # it is the student's own work, and not a file elsewhere: it can be kept
     fresh: bool = False  # nothing that was kept is taken
     graded: list[tuple[Submission, Finding]] = field(default_factory=list)
 
     @cached_property
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """Return what grades; it is opened on first need, since torch takes long to load."""
         return self.open()
 
@@ -200,6 +203,8 @@ def _training_stamps(
     folder: CourseFolder, exercise: Exercise, submission: Submission
 ) -> dict[str, str]:
     """Return by target a digest of all that its training depends on."""
+    from grader.grading.training_text import read_by_trainings  # only after grading
+
     read = read_by_trainings(folder, exercise, submission)
     return {target: _digest(folder, exercise, text) for target, text in read.items()}
 

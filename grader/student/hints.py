@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.bundle.release import released_solution
 from grader.course.lesson import Passage, find_passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
+from grader.course.shipped import released_solution
 from grader.errors import UsageError
 from grader.handin.read import Submission
 from grader.records.calls import PLAIN

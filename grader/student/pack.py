@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.course.models import Course, Exercise
 from grader.errors import SubmissionError
 from grader.files import zipped
-from grader.grading.engine import ENGINE
+from grader.grading.summary import ENGINE
 from grader.handin.gather import Part, gather
 from grader.handin.pick import pick, proper_name
 from grader.handin.read import read_submission

@@ -23,7 +23,8 @@ from grader.grading.engine import Engine
 from grader.grading.trace import trace_target
 from grader.handin.read import read_submission
 from grader.records.results import Status
-from grader.report.runs import render_receipt, render_run, render_turn
+from grader.report.explained import render_run
+from grader.report.runs import render_receipt, render_turn
 from grader.report.student import render_told
 from grader.report.terminal import render_document
 from grader.student.findings import Findings

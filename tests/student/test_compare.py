@@ -11,10 +11,10 @@ import pytest
 from support import EXERCISES, SUBMISSIONS, solution
 
 from grader.bundle.leaks import _readings
-from grader.bundle.release import released_solution, solution_files
+from grader.bundle.release import solution_files
 from grader.cli.study import run_compare
 from grader.course.load import CourseFolder, load_course
-from grader.course.shipped import MANIFEST, content_sum, parse_bundle_manifest
+from grader.course.shipped import MANIFEST, content_sum, parse_bundle_manifest, released_solution
 from grader.errors import CourseError, UsageError
 from grader.handin.read import Source
 from grader.records.ids import CheckId, Kind

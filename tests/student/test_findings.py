@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +13,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from support import SUBMISSIONS
+from support import ROOT, SUBMISSIONS
 
 from grader.cli import main as program
 from grader.course.load import CourseFolder, load_course
@@ -190,7 +192,7 @@ def no_torch(course: Path, shipped_engine: Engine, monkeypatch: pytest.MonkeyPat
     def refuse() -> None:
         raise AssertionError("torch begins to load")
 
-    monkeypatch.setattr("grader.cli.study.WarmProcess", refuse)
+    monkeypatch.setattr("grader.execute.launch.WarmProcess", refuse)
     monkeypatch.setattr("grader.cli.check.WarmProcess", refuse)
     monkeypatch.chdir(course)
     return folder
@@ -209,6 +211,22 @@ def test_after_a_check_torch_is_not_loaded(
     with contextlib.suppress(SystemExit):  # check ends so
         program.main()
     assert "exercise3" in click.unstyle(capsys.readouterr().out)
+
+
+def test_what_shows_what_was_found_imports_nothing_that_grades() -> None:
+    """Imports are most of the time that a hint takes; the kinds of property come with a course."""
+    code = (
+        "import sys; from pathlib import Path; from grader.course.load import load_course; "
+        "import grader.cli.study, grader.grading.public, grader.report.explained, "
+        "grader.report.student, grader.student.hints; "
+        "load_course(Path(sys.argv[1])); print(*sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, ROOT], capture_output=True, check=True)
+    grades = {
+        "torch", "numpy.random", "grader.grading.engine", "grader.grading.exercise",
+        "grader.checks.judge", "grader.compare.diagnosis", "grader.execute.session",
+    }  # fmt: skip
+    assert grades.isdisjoint(ran.stdout.decode().split())
 
 
 def test_pack_after_checks_loads_no_torch_and_hands_in_nothing_kept(

@@ -23,7 +23,7 @@ from grader.records.results import (
     State,
     Status,
 )
-from grader.report.runs import render_run
+from grader.report.explained import render_run
 from grader.report.student import render_told
 from grader.student.hints import Advice, Told, next_hint
 

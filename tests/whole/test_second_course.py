@@ -174,9 +174,9 @@ ALLOWED = {
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
     "properties/rows_sum_to_one.py": ("check that there is a softmax",),
     "report/audit.py": ("head",),  # of a line
+    "report/explained.py": ("head",),  # of a table
     "report/lesson.py": ("head",),  # of a table
     "report/terminal.py": ("head",),
-    "report/runs.py": ("head",),
     "student/compare.py": ("softmax", "Softmax", "gelu", "GELU"),  # of torch's names
     "worker/learning.py": ("softmax",),  # of torch's names
 }
