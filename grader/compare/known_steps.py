@@ -36,8 +36,7 @@ def known_step(
 ) -> Diagnosis | None:
     """Return a diagnosis that names the bug of the first wrong step; None where none is known.
 
-    `recorded` are runs of `step_calls`, `steps` what is known of them. Where parts of layers are
-    `guessed`, there have to be steps before, all right: they show that the guess is.
+    `recorded` are runs of `step_calls`. Steps before, all right, show that what is `guessed` is.
     """
     suspects = evidence.key.suspects.get(evidence.target.name)
     calls = step_calls(evidence.key.plan, evidence.target.name)
@@ -52,8 +51,7 @@ def known_step(
                 sure = True
                 continue
             if (sure or not guessed) and (found := look.named(name, held, steps)):
-                plain = [(recorded[calls[i].id], held[i][-1:]) for i in look.plain]
-                return None if all(_is_scaled_later(*one) for one in plain) else found
+                return None if look.is_scaled_later(recorded, held) else found
             if state is not State.OPEN:
                 break
             sure = False
@@ -97,6 +95,13 @@ class _Look:
         return self.tolerance == _LAX and all(
             held[i] and self._fits(held[i][-1], wanted[i]) for i in self.plain
         )
+
+    def is_scaled_later(
+        self, recorded: Mapping[str, Answer], held: Sequence[Sequence[Array]]
+    ) -> bool:
+        """Whether what a variable holds is no step's end yet, in any call."""
+        plain = [(recorded[self.calls[i].id], held[i][-1:]) for i in self.plain]
+        return all(_is_scaled_later(*one) for one in plain)
 
     def named(
         self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound

@@ -45,16 +45,14 @@ def known_structure(
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
-    found = counts.fitting(own, range(len(evidence.calls)))
-    found = _failing_alike(own, found, failing([r for r in results if r.kind is not Kind.BUG]))
+    found = _failing_alike(own, counts.fitting(own, range(len(evidence.calls))), results)
     both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
-    return _worded(
-        evidence, own, left(found), f"In {every} your module registers as many numbers as when"
-    )
+    said = f"In {every} your module registers as many numbers as when"
+    return _worded(evidence, own, left(found), said)
 
 
 def _worded(
@@ -74,8 +72,11 @@ def _worded(
     )
 
 
-def _failing_alike(own: Suspects, found: Sequence[Names], failed: Array) -> list[Names]:
+def _failing_alike(
+    own: Suspects, found: Sequence[Names], results: Sequence[CheckResult]
+) -> list[Names]:
     """Of bugs that fit, those that fail just the checks that fail here, all where none does."""
+    failed = failing([result for result in results if result.kind is not Kind.BUG])
     alike = (own.failing == failed).all(axis=1)
     return [names for names in _names(own, alike) if names in found] or list(found)
 
