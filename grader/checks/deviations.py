@@ -7,8 +7,8 @@ nobody asked for: each costs its own checks, and what is left is judged and diag
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.aside import Aside
 from grader.compare.evidence import Evidence
+from grader.compare.left_aside import Aside
 from grader.compare.outcomes import lacks_bias
 from grader.records.calls import DrawnCase
 from grader.records.ids import CallId, CheckId

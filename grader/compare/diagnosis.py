@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from grader.compare.aside import NOTHING, Aside, Names
 from grader.compare.evidence import Evidence, own_refusal
+from grader.compare.left_aside import NOTHING, Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, cases_named, first_wrong_call, named

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.aside import Aside, Names
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
+from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, of_calls, value_rows

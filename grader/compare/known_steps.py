@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.compare.arrays import exactly_equal
-from grader.compare.aside import Aside
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
+from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
 from grader.compare.signature import STRICT, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from grader.compare.aside import Aside, Names
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence, Fault
+from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import failing, pair_rows, value_rows

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Collection, Iterator, Sequence, Set
 from functools import lru_cache
 
-from grader.compare.aside import Aside, Names
 from grader.compare.evidence import Evidence
+from grader.compare.left_aside import Aside, Names
 from grader.handin.syntax import parse
 from grader.records.key import KnownBug
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.compare.aside import Aside, Names
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import Evidence
+from grader.compare.left_aside import Aside, Names
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, value_rows
 from grader.records.calls import PLAIN, DrawnCase
@@ -73,7 +73,7 @@ class Behind:
         bugs = dict.fromkeys(bug for one in told for bug in one.bugs)
         ways = dict.fromkeys(way for one in told for way in one.ways)
         found = replace(found, bugs=tuple(bugs), ways=tuple(ways), either=())
-        return replace(found, hint="", evidence=f"T{_same(self._shown)}")
+        return replace(found, hint="", evidence=f"The {_same(self._shown)}")
 
     @property
     def _shown(self) -> list[Judged]:
@@ -84,7 +84,7 @@ class Behind:
         """Return a diagnosis of some cases, with the word that it tells what is known already."""
         if found is None or not self.named.issuperset(found.bugs):
             return found
-        said = f"At least in part: t{_same(self._shown)} {found.evidence}"
+        said = f"At least in part: the {_same(self._shown)} {found.evidence}"
         return replace(found, hint="", evidence=said)
 
     def own(self, bugs: Sequence[str]) -> list[str]:
@@ -140,7 +140,7 @@ def _known(one: Judged) -> set[str]:
 
 def _same(shown: Sequence[Judged]) -> str:
     names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
-    return f"he same mistake{'s' if len(shown) > 1 else ''} as in {names}."
+    return f"same mistake{'s' if len(shown) > 1 else ''} as in {names}."
 
 
 def can_spoil(used: Evidence, case: DrawnCase | ShownCase) -> bool:

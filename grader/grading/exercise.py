@@ -16,13 +16,13 @@ from grader.checks.judge import (
     point_to_hint,
 )
 from grader.checks.unheard import calls_to_try
-from grader.compare.aside import Aside
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
 from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
+from grader.compare.left_aside import Aside
 from grader.compare.retry import same_outputs
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps

@@ -14,11 +14,14 @@ def notes_of(evidence: Evidence, *, wrong: bool) -> list[str]:
     bound = evidence.answers[call.id].info.bound
     matrix, lines = evidence.words.matrix, evidence.words.lines
     guesses = shown_guesses(call, bound, matrix=matrix)
-    fused = {one.name: one.roles for one in bound if len(one.roles) > 1 and matrix in one.name}
+    fused = {
+        one.name: [role.removesuffix(".weight") for role in one.roles]
+        for one in bound
+        if len(one.roles) > 1 and matrix in one.name
+    }
     rows = [
         f"`{call.target}`: the {lines} of `{clean(name, 60)}` are taken as {_listed(layers)}"
-        for name, roles in fused.items()
-        for layers in [[role.removesuffix(".weight") for role in roles]]
+        for name, layers in fused.items()
         if wrong and name.removesuffix(f".{matrix}") not in guesses  # what is named rests on that
     ]
     lone = [name for name, roles in guesses.items() if len(roles) == 1]
