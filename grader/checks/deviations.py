@@ -104,4 +104,5 @@ def look_aside(
         or (biases and (call.action is Action.GRADIENT or lacks_bias(evidence, call)))
     }
     codes = {Code.REGISTERED, Code.UNTRAINED} if biases else set()
-    return Aside(told, calls, codes, unheard=unheard)
+    forms = {Code.FORM} if any(d.shapes for d in deviations) else set()
+    return Aside(told, calls, codes | forms, unheard=unheard)

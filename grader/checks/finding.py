@@ -58,11 +58,19 @@ def find_deviations(
             found += [one] if one else []
     found += [no_argument(evidence, name) for name in unknown]
     biases = _about_biases(evidence, missing=BIASES in groups)
-    found += [*_about_properties(evidence, results), *_about_types(evidence, results)]
-    found += _about_defaults(evidence, results)
+    found += _about_the_rest(evidence, results)
     surplus = any(one.of_biases and not one.groups for one in biases)
     said = surplus and "bias" not in unknown  # with or without the option they are there
     return [*biases, *(one for one in found if not (said and one.groups == {"bias"}))]
+
+
+def _about_the_rest(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
+    """What properties, types and defaults say; of dropout a default says how much it is."""
+    defaults = _about_defaults(evidence, results)
+    told = {name for one in defaults for name in one.properties}
+    about = _about_properties(evidence, results)
+    others = [one for one in about if not one.properties <= told]
+    return [*others, *_about_types(evidence, results), *defaults]
 
 
 def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
@@ -102,7 +110,9 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
     Beside wrong values they are no more than skipped. What None stands for is known to be wrong
     where a property fails for which nothing else is to blame.
     """
-    own = {d.name: d.own for d in evidence.answers[evidence.first_call.id].info.defaults}
+    told = evidence.answers[evidence.first_call.id].info.defaults
+    # one that is None costs nothing: a note tells it
+    own = {d.name: d.own for d in told if evidence.target.defaults.get(d.name) is not None}
     apart = [r for r in results if r.kind is Kind.PROPERTY and r.status is not Status.PASSED]
     found = []
     for name in evidence.target.defaults:
@@ -131,7 +141,9 @@ def _of_default(evidence: Evidence, name: str, own: str) -> str:
 
 def _asked(target: Target, name: str) -> str:
     """A default as course.yml declares it, with the constructor's names for sizes."""
-    spec = literal(target.defaults[name])
+    value = target.defaults[name]
+    assert value is not None  # noqa: S101 - such a default is not told
+    spec = literal(value)
     if not spec.names():
         return repr(spec.value({}))
     named = {str(size): argument for argument, size in target.constructor.items()}

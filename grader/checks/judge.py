@@ -277,10 +277,17 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
     if other.kind is Kind.PROPERTY:
         shown = result.kind is Kind.PROPERTY and result.case is not None
-        return shown and other.id.name == result.id.name
+        same = shown and other.id.name == result.id.name
+        return same and _surplus(other) * _surplus(result) >= 0
     wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
     wrong |= other.kind is result.kind is Kind.GRADIENT
     return wrong and bool(result.id.name or not other.id.name)
+
+
+def _surplus(result: CheckResult) -> int:
+    """How many numbers more than are due a module is said to register, 0 where nothing is said."""
+    due, came = (facts.parameters for facts in (result.expected, result.actual))
+    return came - due if isinstance(due, int) and isinstance(came, int) else 0
 
 
 def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:

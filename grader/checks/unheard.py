@@ -1,11 +1,12 @@
 """Whether options, arguments and inputs are heard: calls that tell it, and what they came to."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from grader.checks.deviations import Deviation
 from grader.compare.arrays import exactly_equal
 from grader.compare.evidence import Evidence
+from grader.properties.base import kinds_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import BIASES
@@ -118,8 +119,17 @@ def unheard(
 def no_argument(evidence: Evidence, option: str) -> Deviation:
     """Say that the signature has no such argument."""
     sentence = f"`{option}` is no argument of `{evidence.target.name}`"
-    groups = _giving(evidence, option)
-    return Deviation(sentence, SIGNATURE, groups, unheard=frozenset([option]))
+    groups, asking = _giving(evidence, option), frozenset(_asking(evidence, option))
+    return Deviation(sentence, SIGNATURE, groups, asking, unheard=frozenset([option]))
+
+
+def _asking(evidence: Evidence, name: str) -> Iterator[str]:
+    """The properties that give a source of random numbers or a device, in each of their calls."""
+    properties = (p.name for p in kinds_of(evidence.course, evidence.exercise, evidence.target))
+    for prop in properties:
+        calls = evidence.calls_of(prop)
+        if calls and all(name in (call.generator, call.device) for call in calls):
+            yield prop
 
 
 def refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:

@@ -266,7 +266,7 @@ class _Look:
     def _of_values(self, result: CheckResult) -> bool:
         """Whether a check fails with the values: a bug that no value shows fails none of these."""
         prop = self.evidence.course.property_of(result.id)
-        of_parts = prop is not None and (prop.of_parts or prop.by_values)
+        of_parts = prop is not None and prop.of_parts
         return result.kind in (Kind.SHAPE, Kind.NUMERIC, Kind.GRADIENT) or of_parts
 
     def _silent(self, failing: Set[int]) -> list[list[str]]:

@@ -96,7 +96,8 @@ class Evidence:
         for call in self.calls:
             error = self.answers[call.id].error
             if error is not None and _NO_ARGUMENT in error.message:
-                found |= {name: None for name in call.options if f"'{name}'" in error.message}
+                named = [*call.options, call.generator, call.device]
+                found |= {name: None for name in named if name and f"'{name}'" in error.message}
         return list(found)
 
     def numeric_calls(self, action: Action, group: str | None = None) -> list[Call]:

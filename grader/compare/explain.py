@@ -318,8 +318,11 @@ def _left_first(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> l
 
 def _is_turned(wanted: Sequence[Sized], there: Sequence[Sized]) -> bool:
     """Whether each matrix that is due is there with rows for columns."""
-    due = [one.shape for one in wanted if len(one.shape) == 2]
-    shapes = {one.shape for one in there}
+    own = {one.name: one.shape for one in there}
+    matrices = [one for one in wanted if len(one.shape) == 2]
+    if any(own.get(one.name, one.shape[::-1]) != one.shape[::-1] for one in matrices):
+        return False  # the one of that name is of another size
+    due, shapes = [one.shape for one in matrices], {*own.values()}
     return bool(due) and all(rows != columns and (columns, rows) in shapes for rows, columns in due)
 
 

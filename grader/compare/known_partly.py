@@ -4,7 +4,7 @@ A mistake may act only with an option, or where an input is long. Cases that it 
 the others by themselves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +32,17 @@ _NOT_ALL = "Not all that fails comes of it"
 
 @dataclass(frozen=True)
 class _Fit:
-    """What explains most of the wrong cases, and how many."""
+    """What explains most of the wrong cases, and which."""
 
     names: Names
-    count: int
+    explained: Array  # by call
     distance: float
+    breaks: int = 0  # so many of the other wrong cases does it make wrong as well
+
+    @property
+    def count(self) -> int:
+        """In how many cases it is what came out."""
+        return int(self.explained.sum())
 
 
 def known_partly(
@@ -50,30 +56,43 @@ def known_partly(
     It goes on from what is `located`. `pairs` gives two bugs at once.
     """
     name = evidence.target.name
-    look = _Look(evidence, aside)
     own = evidence.key.suspects.get(name)
-    if own is None or look.wrong.sum() <= 1:
+    if own is None:
+        return None
+    look = _Look(evidence, aside, own)
+    if look.wrong.sum() <= 1:
         return None
     singles = own.of_values(look.rows)
-    found = look.best(singles)
-    if (both := pairs().get(name)) is not None:
-        more = look.best(of_calls(both, evidence.calls, look.rows), singles)
-        better = more and (not found or more[0].count > found[0].count)
-        if better and own.count_behaviours(fit.names for fit in more) == 1:
-            found = more  # of several, the second would be a guess
+    found = _best(look, own, singles, pairs().get(name))
     left = left_by_text(evidence, [fit.names for fit in found], aside)
     found = [fit for fit in found if fit.names in left]
+    # what alone would be right in a case that is wrong needs one more to explain it
+    most = max((fit.breaks for fit in found), default=0)
+    found = [fit for fit in found if fit.breaks == most]
     if not found or own.count_behaviours(fit.names for fit in found) > LISTED:
         return None
-    return _worded(evidence, found, int((~look.right).sum()), located)
+    rest = look.rest(singles, found[0].explained)
+    rest = [fit for fit in rest if left_by_text(evidence, [fit.names], aside)]
+    alone = rest if own.count_behaviours(fit.names for fit in rest) == 1 else []
+    return _worded(evidence, found, alone[:1], int((~look.right).sum()), located)
+
+
+def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
+    found = look.best(singles)
+    if both is not None:
+        more = look.best(of_calls(both, look.evidence.calls, look.rows), singles)
+        better = more and (not found or more[0].count > found[0].count)
+        if better and own.count_behaviours(fit.names for fit in more) == 1:
+            return more  # of several, the second would be a guess
+    return found
 
 
 class _Look:
     """The outputs of some calls, beside those of known bugs."""
 
-    def __init__(self, evidence: Evidence, aside: Aside) -> None:
+    def __init__(self, evidence: Evidence, aside: Aside, own: Suspects) -> None:
         calls = evidence.calls
-        self.evidence, self.allows = evidence, aside.allows
+        self.evidence, self.aside = evidence, aside
         self.rows = [
             row
             for row in value_rows(calls)
@@ -81,7 +100,8 @@ class _Look:
         ]
         self.calls = [calls[row] for row in self.rows]
         self.seen = evidence.seen.of_values(self.rows)
-        right = Suspects.gather([((), evidence.right.of_values(self.rows))])
+        self._due = evidence.right.of_values(self.rows)
+        right = Suspects.gather([((), self._due)])
         judged = [judge_call(evidence, call, Group.OUTPUT).passed for call in self.calls]
         # what is right in float32 alone is no mistake of values
         self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
@@ -89,6 +109,10 @@ class _Look:
         self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
+        # bugs that change an input, whichever way they are written, where it is left alone
+        ended = [row for row, call in zip(self.rows, self.calls, strict=True) if self._ended(call)]
+        changing = zip(own.names, own.changing(evidence.seen, ended), strict=True)
+        self._impossible = {*own.names} - {names for names, changes in changing if not changes}
 
     def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
         """The suspects that explain most of the wrong cases, and break no right one.
@@ -103,7 +127,7 @@ class _Look:
         bugs = np.array([len(names) for names in suspects.names])
         due = np.minimum(self.numbers * bugs, _NUMBERS)
         fits = (count >= self.least) & (numbers >= due)
-        fits &= np.array([self.allows(names) for names in suspects.names], dtype=bool)
+        fits &= np.array([self._allows(names) for names in suspects.names], dtype=bool)
         for row in np.flatnonzero(fits):
             fits[row] = not self._by_one_size(explained[row])
             if fits[row] and singles is not None:
@@ -111,12 +135,31 @@ class _Look:
         if not fits.any():
             return []
         most = count[fits].max()
+        broken = self.wrong & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
         found: dict[Names, _Fit] = {}
         for row in np.flatnonzero(fits & (count == most)):
             far = float(apart[row][explained[row]].max())
             names = suspects.names[row]
-            found.setdefault(names, _Fit(names, int(most), far))
+            found.setdefault(names, _Fit(names, explained[row], far, int(broken[row].sum())))
         return list(found.values())
+
+    def rest(self, singles: Suspects, explained: Array) -> list[_Fit]:
+        """The bugs that explain all the other wrong cases, whatever they do to the rest."""
+        left = self.wrong & ~explained
+        same, apart = singles.equal_calls(self.seen, STRICT)
+        fits = (same | ~left).all(axis=1)
+        numbers = sum(self._numbers(self.calls[i]) for i in np.flatnonzero(left))
+        if left.sum() < self.least or numbers < self.numbers or (~self.right & ~self.wrong).any():
+            return []
+        found = {
+            singles.names[row]: _Fit(singles.names[row], left, float(apart[row][left].max()))
+            for row in np.flatnonzero(fits)
+            if self._allows(singles.names[row])
+        }
+        return list(found.values())
+
+    def _allows(self, names: Names) -> bool:
+        return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)
 
     def _by_one_size(self, explained: Array) -> bool:
         """Whether what is explained has a size, beyond 1, that no other wrong case has.
@@ -142,8 +185,10 @@ class _Look:
 
     def _outputs(self, call: Call) -> list[Array]:
         answer = self.evidence.answers[call.id]
-        ended = answer.status is AnswerStatus.OK
-        return list(of_group(answer.tensors, Group.OUTPUT).values()) if ended else []
+        return list(of_group(answer.tensors, Group.OUTPUT).values()) if self._ended(call) else []
+
+    def _ended(self, call: Call) -> bool:
+        return self.evidence.answers[call.id].status is AnswerStatus.OK
 
 
 def _is_telling(output: Array) -> bool:
@@ -162,13 +207,18 @@ def _acts(suspects: Suspects, row: int, singles: Suspects, explained: Array) -> 
 
 
 def _worded(
-    evidence: Evidence, found: list[_Fit], wrong: int, located: Diagnosis | None
+    evidence: Evidence,
+    found: Sequence[_Fit],
+    rest: Sequence[_Fit],
+    wrong: int,
+    located: Diagnosis | None,
 ) -> Diagnosis:
     book = evidence.key.book
-    groups = [[book.by_key(key) for key in fit.names] for fit in found]
-    bugs = [bug for group in groups for bug in group]
-    far, count = nearness(max(fit.distance for fit in found)), found[0].count
-    others = f"In the other {'one' if wrong - count == 1 else wrong - count} it does not"
+    groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
+    bugs = [bug for group in [*groups, *alone] for bug in group]
+    far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
+    others = f"In the other {'one' if wrong - count == 1 else wrong - count} it "
+    others += f"equals what comes out when {ways_of(alone)}" if alone else "does not"
     said = (
         f"In {count} of the {wrong} cases that are wrong your output equals, to {far}, "
         f"what comes out when {ways_of(groups)}. {others if count < wrong else _NOT_ALL}."

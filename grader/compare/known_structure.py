@@ -17,7 +17,7 @@ from grader.records.calls import Array
 from grader.records.results import CheckResult, Diagnosis, Kind
 from grader.records.signatures import Code, Suspects
 from grader.worker.names import Group
-from grader.worker.protocol import TargetKind
+from grader.worker.protocol import Action, TargetKind
 
 _UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
 _LEAST = 2  # cases in which another type came
@@ -41,17 +41,17 @@ def known_structure(
     left = partial(left_by_text, evidence, aside=aside)
     found = left(_of_one_form(evidence, own, aside))
     if own.count_behaviours(found) == 1:
-        return _worded(evidence, own, found, f"In {every} you return the same types as when")
+        return _worded(evidence, own, found, f"But in {every} you return the same types as when")
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
-    found = _failing_alike(own, counts.fitting(own, range(len(evidence.calls))), results)
+    found = _failing_alike(own, counts.fitting_alone(own), results)
     both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
-    said = f"In {every} your module registers as many numbers as when"
+    said = f"But in {every} your module registers as many numbers as when"
     return _worded(evidence, own, left(found), said)
 
 
@@ -67,7 +67,7 @@ def _worded(
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step="",
         hint=bugs[0].hints[0],
-        evidence=f"No known mistake explains all. {told} {ways_of(groups, '; or when ')}.",
+        evidence=f"No known mistake explains your values. {told} {ways_of(groups, '; or when ')}.",
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
 
@@ -94,6 +94,12 @@ class _Counts:
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
         self._rows = np.flatnonzero(shown)
         self._due = self._sizes(evidence.right.codes, range(len(calls)))
+        ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]
+        gradient = [call.action is Action.GRADIENT for call in calls]
+        # where a gradient reaches all that is registered
+        self._trained = np.flatnonzero(
+            np.array(ended) & np.array(gradient) & (codes[:, Code.UNTRAINED] == 0)
+        )
         # that nothing came about says nothing of how many they are
         self._wrong = (self._seen != evidence.right.codes[:, Code.REGISTERED]) & (self._seen >= 0)
 
@@ -114,6 +120,11 @@ class _Counts:
             return []
         known = self._sizes(suspects.codes[:, [rows.index(row) for row in kept]], kept)
         return _names(suspects, (known == self._seen[kept]).all(axis=1))
+
+    def fitting_alone(self, own: Suspects) -> list[Names]:
+        """Of single bugs those that leave nothing without a gradient where all here has one."""
+        idle = (own.codes[:, self._trained, Code.UNTRAINED] > 0).any(axis=1)
+        return self.fitting(own.only(np.asarray(~idle)), range(own.codes.shape[1]))
 
     def changed_by(self, suspects: Suspects, name: str) -> bool:
         """Whether a bug alone registers others than are due: else it tells nothing of the count."""

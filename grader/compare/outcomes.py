@@ -19,7 +19,7 @@ from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
 from grader.records.calls import PLAIN, Call
 from grader.records.ids import BIASES
-from grader.records.results import Status
+from grader.records.results import Facts, Status
 from grader.records.text import clean, shown_shape, with_article
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
 from grader.worker.protocol import Action, TargetKind
@@ -27,6 +27,7 @@ from grader.worker.protocol import Action, TargetKind
 _NUMBERS = ("int", "float")  # what a plain number may be
 _TENSORS = ("Tensor", "Parameter")
 NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
+_TRUTHS_STEP = "return true and false: a comparison gives them"
 _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
@@ -160,7 +161,7 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
 def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     fault, words = difference.fault, evidence.words
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
-        return "return true and false: a comparison gives them"
+        return _TRUTHS_STEP
     if fault is Fault.SHAPE:
         return thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
@@ -175,8 +176,8 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
-    It is a tensor in place of a number, an array in place of a tensor, stands among others, or has
-    axes of one in front.
+    It is a tensor in place of a number, an array in place of a tensor, stands among others, has
+    axes of one in front, or is of ones and zeros in place of true and false.
     """
     answer = evidence.answers[call.id]
     for name, part in zip(evidence.target.outputs, answer.info.parts, strict=False):
@@ -188,6 +189,8 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
             return _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
             return _with_axes_in_front(tuple(part.shape or ()), came.shape)
+        if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
+            return _of_numbers(clean(part.dtype, 80))
     return None
 
 
@@ -203,6 +206,17 @@ def _with_axes_in_front(came: tuple[int, ...], due: tuple[int, ...]) -> Judgemen
         wrong.expected,
         wrong.actual,
         fault=Fault.SHAPE,
+    )
+
+
+def _of_numbers(dtype: str) -> Judgement:
+    return Judgement(
+        Status.FAILED,
+        f"the output is {dtype}, where true and false are asked for",
+        next_step=_TRUTHS_STEP,
+        expected=Facts(dtype="bool"),
+        actual=Facts(dtype=dtype),
+        fault=Fault.DTYPE,
     )
 
 

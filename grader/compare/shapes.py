@@ -23,9 +23,9 @@ def product(found: Found, scene: Scene) -> Reason:
         brought = scene.rearranging((rows, came), (scene.input_rows, due))
         if brought:
             return Reason(
-                f"`{layer.name}` gets the shape {shown_shape(brought.taken)}, which is "
-                f"{brought.written}, and needs (…, {due}): first make that of it with "
-                f"`{brought.name}`",
+                f"`{layer.name}` gets {rows} vectors of {came} numbers and needs vectors of {due}: "
+                f"if they still lie as {brought.written}, {shown_shape(brought.taken)} here, "
+                f"bring them together with `{brought.name}` first",
                 Trap.NOT_BROUGHT_BACK,
             )
         return _of_layer(scene, layer, made, found)

@@ -84,6 +84,7 @@ def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
         Code.UNTRAINED: len(info.untrained) if is_main(call.case) else 0,
         Code.FORBIDDEN: int(bool(info.forbidden or info.modules)),
         Code.TEXT: text,
+        Code.FORM: zlib.crc32(repr(_other_forms(call, answer)).encode()),
     }
     return [codes[code] for code in Code]
 
@@ -111,6 +112,19 @@ def _form(call: Call, answer: Answer) -> list[object]:
     unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []
     sought = sorted((one.name, one.shape) for one in info.sought)
     return [*shapes, types, len(info.parts), sought, unbound]
+
+
+def _other_forms(call: Call, answer: Answer) -> list[object]:
+    """How each output came that has the values of another form: its type, axes and dtype."""
+    forms: list[object] = []
+    for name, part in zip(call.outputs, answer.info.parts, strict=False):
+        came = answer.tensors.get(tensor_name(Group.OUTPUT, name))
+        if came is not None and part.shape is None and name not in call.numbers:
+            forms.append(part.type)
+        elif came is not None and part.shape is not None:
+            numbers = came.dtype.name == "bool" and part.dtype != "bool"
+            forms.append((len(part.shape) - came.ndim, numbers, name in call.numbers))
+    return forms
 
 
 def _valued(answer: Answer) -> list[str]:

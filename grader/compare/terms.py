@@ -128,7 +128,7 @@ _KERAS = Terms(
 )  # fmt: skip
 _TERMS = {
     FrameworkName.TORCH: Terms(
-        "import only torch, the standard library and earlier exercises",
+        "import only torch, NumPy, einops, the standard library and earlier exercises",
     ),
     FrameworkName.KERAS: _KERAS,
 }

@@ -105,8 +105,8 @@ class Target(Record):
     options: dict[str, Literal_] = Field(
         default={}, description="arguments given by keyword in every case that does not say else"
     )
-    defaults: dict[str, Literal_] = Field(
-        default={}, description="of arguments: given by keyword where a submission has another one"
+    defaults: dict[str, Literal_ | None] = Field(
+        default={}, description="of arguments: given by keyword where a submission has another"
     )
     outputs: dict[str, Output] = Field(
         min_length=1,
@@ -166,7 +166,7 @@ class Target(Record):
     @model_validator(mode="after")
     def _dims_are_known(self) -> "Target":
         places = [("constructor", n, parse_argument(str(v))) for n, v in self.constructor.items()]
-        places += [("defaults", name, literal(v)) for name, v in self.defaults.items()]
+        places += [("defaults", name, literal(v or 0)) for name, v in self.defaults.items()]
         places += [("inputs", n, spec) for n, spec in self.input_specs.items()]
         places += [("outputs", n, spec) for n, spec in self.output_specs.items()]
         for where, name, spec in places:

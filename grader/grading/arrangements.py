@@ -233,11 +233,11 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
     width = {role.name: role.shape[0] for role in call.roles}[fused.roles[0]]
     layers = tuple(_stem(role) for role in fused.roles)
     places = [place for place, count in _counts(call) if 1 < count < width and width % count == 0]
-    shuffles = [
-        (),
-        *((Rows(layers, place, order),) for place in places for order in _ROW_ORDERS),
-        (Rows(layers, -1, _INNERMOST),),  # the same, whatever the count
-    ]
+    # all parts of a head side by side, or behind the queries of all those of the others
+    mixed = [layers, *([layers[1:]] if len(layers) > 2 else [])]
+    orders = [(place, order) for place in places for order in _ROW_ORDERS]
+    orders.append((-1, _INNERMOST))  # the same, whatever the count
+    shuffles = [(), *((Rows(some, *order),) for some in mixed for order in orders)]
     return [Arrangement({}, shuffle) for shuffle in shuffles]
 
 

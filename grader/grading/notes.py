@@ -27,7 +27,16 @@ def notes_of(evidence: Evidence, *, wrong: bool) -> list[str]:
     lone = [name for name, roles in guesses.items() if len(roles) == 1]
     # right values leave one place for the only one beside a fused layer
     told = guesses if wrong or len(lone) > 1 else {}
-    return [*note_uncompared(evidence), *_note_guesses(call.target, told), *rows]
+    asked = _note_required(evidence)
+    return [*note_uncompared(evidence), *asked, *_note_guesses(call.target, told), *rows]
+
+
+def _note_required(evidence: Evidence) -> list[str]:
+    """Say which arguments have to be given, though they are None by default."""
+    info, target = evidence.answers[evidence.first_call.id].info, evidence.target
+    names = [d.name for d in info.defaults if not d.own and target.defaults.get(d.name) is None]
+    said = "has no default in your signature: None is asked for, and was given"
+    return [f"`{target.name}`: {_listed(names)} {said}"] if names else []
 
 
 def _note_guesses(target: str, guesses: Mapping[str, Sequence[str]]) -> list[str]:

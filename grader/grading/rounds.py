@@ -205,7 +205,10 @@ class Rounds:
         if not ways or not answered or self._agree(calls, answers):
             return None
         tried = self._try(made.kind, first, ways, made.dtype)
-        for fit in (self._agree, self._known):
+        # an ordinary case that is right as it is settles what plays which role
+        main = [call for call in calls if self.key.plan.case(call.target, call.case).main]
+        sure = any(self._agree([call], answers) for call in main)
+        for fit in (self._agree, *(() if sure else (self._known,))):
             if fit(calls, answers):
                 return None  # as they are
             pairs = zip(ways, tried, strict=True)

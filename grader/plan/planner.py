@@ -202,14 +202,22 @@ class TargetPlanner:
             earlier=earlier or self.target.earlier,
             **{"defaults": self._defaults(drawn, case), **more},
         )
-        return self._returning(call)
+        return self._returning(self._filling(call, case))
+
+    def _filling(self, call: Call, case: Case) -> Call:
+        """Return a call that says what is None where the code has no default for it."""
+        none = [name for name, value in self.target.defaults.items() if value is None]
+        behind = list(self.target.input_specs)[len(call.inputs) :]
+        # what a case says it does not give shows a default that is missing
+        spare = 0 if any(name in case.inputs for name in behind) else len(behind)
+        return replace(call, nones=[n for n in none if n not in call.options], spare=spare)
 
     def _defaults(self, drawn: DrawnCase, case: Case) -> dict[str, Scalar]:
         """Return the target's defaults, but for what a case says it does not give."""
         return {
             name: literal(value).value(drawn.dims)
             for name, value in self.target.defaults.items()
-            if case.options.get(name, value) is not None
+            if value is not None and case.options.get(name, value) is not None
         }
 
     def _returning(self, call: Call) -> Call:
@@ -221,6 +229,7 @@ class TargetPlanner:
             call,
             after=list(self.target.inputs).index(after[0]) if after else None,
             numbers=[name for name, spec in specs.items() if spec.kind == NUMBER],
+            truths=[name for name, spec in specs.items() if spec.kind == "bool"],
             opaque=[name for name, spec in specs.items() if spec.kind == OPAQUE],
             as_dict=self.target.as_dict,
             axes=axes[0] if len(axes) == 1 else None,

@@ -11,6 +11,7 @@ from grader.course.cases import Case
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import EARLIER, Kind, StandIns, asked_of, needs_factory, needs_tensor
+from grader.records.calls import Call
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
@@ -22,6 +23,8 @@ class Agrees(Kind):
     """The reference's values on a case of its own."""
 
     by_values: ClassVar[bool] = True
+
+    step_alone: ClassVar[str] = "draw at random in training mode alone"
 
     kind: Literal["agrees"]
     case: Case = Field(description="on which the values are compared")
@@ -58,6 +61,15 @@ class Agrees(Kind):
                 )
             )
 
+    def deviation(self, evidence: Evidence) -> str:
+        """What is random on the case alone, beside wrong values: they are no other mistake's."""
+        calls, others = evidence.calls_of(self.name), evidence.numeric_calls(Action.FORWARD)
+        right = judge_call(evidence, evidence.first_call, Group.OUTPUT).passed
+        if right or not all(_is_random(evidence, c) for c in calls):
+            return ""
+        often = any(_is_random(evidence, call) for call in others)
+        return "" if often else f"numbers are drawn at random {evidence.case(calls[0]).name}"
+
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         for call in evidence.calls_of(self.name):
@@ -68,3 +80,8 @@ class Agrees(Kind):
                 name = evidence.case(call).name
                 return replace(outcome, message=f"{name}: {outcome.message}")
         return PASSED
+
+
+def _is_random(evidence: Evidence, call: Call) -> bool:
+    """Whether a second run gives other numbers, though the reference draws none."""
+    return evidence.answers[call.id].info.random and not evidence.key.answers[call.id].info.random

@@ -31,7 +31,8 @@ class Defaults(Kind):
 
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """There have to be some."""
-        return "" if target.defaults else "it declares no defaults"
+        declared = any(value is not None for value in target.defaults.values())
+        return "" if declared else "it declares no defaults"
 
     def plan(self, planner: TargetPlanner) -> None:
         """Add a call that gives none of them."""

@@ -63,7 +63,9 @@ class Draws(Kind):
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        for call in evidence.calls_of(self.name):
+        calls = evidence.calls_of(self.name)
+        heard = [call for call in calls if call.generator not in evidence.unknown_options]
+        for call in heard or calls:
             answer = answers_of(evidence, [call])[call.id]
             if answer.status is not AnswerStatus.OK:
                 return unanswered(evidence, call, answer)

@@ -1,4 +1,4 @@
-"""One module for inputs of several shapes."""
+"""One module for several inputs."""
 
 from dataclasses import replace
 from typing import ClassVar, Literal
@@ -19,7 +19,7 @@ from grader.worker.protocol import Action
 
 
 class Reusable(Kind):
-    """One module serves inputs of several shapes, one after the other."""
+    """One module serves several inputs, one after the other, of other shapes and values."""
 
     by_values: ClassVar[bool] = True
 
@@ -39,7 +39,7 @@ class Reusable(Kind):
         return ""
 
     def plan(self, planner: TargetPlanner) -> None:
-        """Add two calls of one module, the second with larger inputs."""
+        """Add calls of one module, the later ones with larger inputs."""
         drawn = planner.main
         moved: Dims = {**drawn.dims, **{d: drawn.dims[d] + 1 for d in self.dims}}
         second = replace(drawn, slug=self.name, number=2, dims=moved)
@@ -53,7 +53,7 @@ class Reusable(Kind):
             return PASSED if outcome.passed else outcome
         return Judgement(
             outcome.status,
-            f"a second input of another shape fails on the same module: {outcome.message}",
+            f"a later input of another shape fails on the same module: {outcome.message}",
             outcome.detail,
             "read the sizes from the input at each call, and keep nothing between calls",
             case=outcome.case,

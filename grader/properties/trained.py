@@ -8,6 +8,7 @@ import numpy as np
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.compare.outcomes import sound_calls
+from grader.compare.vocabulary import Vocabulary
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, needs_parameters
 from grader.records.answers import AnswerStatus
@@ -54,11 +55,11 @@ def judge_trained(evidence: Evidence) -> Judgement:
         same = CallId(evidence.target.name, call.case, Action.FORWARD)  # lists the parameters
         cuts.append(({one.name for one in evidence.answers[str(same)].info.names}, {*cut}))
         for name, untrained in cut.items():
-            if not untrained.roles and name.endswith("bias"):
-                continue  # one too many, which the audit of parameters tells
-            if not untrained.roles or not set(untrained.roles) <= idle:
+            # a bias too many the audit of parameters tells
+            if not (set(untrained.roles) <= idle if untrained.roles else name.endswith("bias")):
                 surplus = None if untrained.roles else judge_idle(evidence, case)
-                failures.setdefault(name, surplus or _unreached(name, case, evidence.words.method))
+                part = name.rpartition(".")[0] if name not in cuts[-1][0] else ""
+                failures.setdefault(name, surplus or _unreached(name, part, case, evidence.words))
     own = {name for there, _ in cuts for name in there}  # those of probes are always there
     for name, failure in failures.items():
         if all(name in cut for there, cut in cuts if name in there or name not in own):
@@ -77,8 +78,10 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
     )
     if gradient not in evidence.answers:
         return None
-    idle = {one.name for one in evidence.answers[gradient].info.untrained if not one.roles}
     info, due = evidence.answers[forward].info, evidence.key.answers[forward].info
+    own = {one.name for one in info.names}  # and none of a given part
+    untrained = evidence.answers[gradient].info.untrained
+    idle = {one.name for one in untrained if not one.roles and one.name in own}
     surplus = (info.registered or 0) - (due.registered or 0)
     if not idle or surplus != sum(prod(one.shape) for one in info.names if one.name in idle):
         return None
@@ -93,10 +96,10 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
     )
 
 
-def _unreached(name: str, case: DrawnCase, method: str) -> Judgement:
-    return Judgement(
-        Status.FAILED,
-        f"no gradient reaches the parameter `{clean(name, 80)}`",
-        next_step=f"check that {method} uses it, and that nothing is detached",
-        case=case,
-    )
+def _unreached(name: str, part: str, case: DrawnCase, words: Vocabulary) -> Judgement:
+    """Say so of a parameter; `part` is the given part that holds it, "" for one of its own."""
+    shown, use = f"the parameter `{clean(name, 80)}`", "uses"
+    if part:
+        shown, use = f"`{clean(part, 80)}`, which is given", "calls"
+    step = f"check that {words.method} {use} it, and that nothing is detached"
+    return Judgement(Status.FAILED, f"no gradient reaches {shown}", next_step=step, case=case)

@@ -125,6 +125,7 @@ class Info(_Claim):
     hidden: int = Field(default=0, ge=0, le=1 << 60)
     sought: list[ParameterShape] = Field(default_factory=list, max_length=256)
     present: list[ParameterShape] = Field(default_factory=list, max_length=64)
+    random: bool = False
 
 
 class _Header(_Claim):

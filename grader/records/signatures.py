@@ -22,6 +22,7 @@ class Code(IntEnum):
     UNTRAINED = 5  # parameters that no gradient reached
     FORBIDDEN = 6  # whether a forbidden name was seen
     TEXT = 7  # of an exception: looked at where no value tells anything
+    FORM = 8  # in which form outputs came that can be compared all the same
 
 
 _OF_VALUES = (Code.ENDED, Code.ERROR)

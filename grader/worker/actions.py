@@ -55,6 +55,7 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     inputs = bench.targets.inputs(call.inputs, strided=call.strided)
     kept = list(inputs)
+    before, buffers = torch.get_rng_state(), _buffers(ready.module)
     for _ in range(call.times):
         returned = ready.function(*inputs)
     if call.after is not None:
@@ -66,11 +67,23 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             claim.add(tensor_name(Group.INPUT, place), torch.tensor(bool(value.training)))
     claim.add_returned(call, returned)
     claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
+    if not torch.equal(before, torch.get_rng_state()):
+        with contextlib.suppress(Exception):
+            again = ready.function(*bench.targets.inputs(call.inputs))
+            claim.info.random = masks.is_another(returned, again)
     loose = [] if ready.module is None else bench.targets.framework.loose(ready.module)
     if ready.module is not None and bench.audits:
         _audit(bench, call, ready.module, loose, claim)
-    if not loose:  # a result that it keeps could change the gradient
+    # a result that it keeps could change the gradient
+    if not loose and buffers == _buffers(ready.module):
         bench.last = call, ready
+
+
+def _buffers(module: nn.Module | None) -> list[tuple[int, int]]:
+    """Tell the buffers of a module, and how often each was written to."""
+    found = [] if module is None else module.buffers()
+    # torch has no other name for it, and keeps none of a tensor made for inference
+    return [(id(b), 0 if b.is_inference() else b._version) for b in found]  # noqa: SLF001
 
 
 def _audit(
@@ -159,7 +172,10 @@ def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) ->
 def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     ready.function(*bench.targets.inputs(call.inputs))
-    claim.add_returned(call, ready.function(*bench.targets.inputs(call.again)))
+    # what is kept of a call may show only where the next has its shape
+    again = bench.targets.inputs(call.again)
+    ready.function(*(v.flip(0) if isinstance(v, Tensor) and v.dim() else v for v in again))
+    claim.add_returned(call, ready.function(*again))
 
 
 def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

@@ -58,6 +58,6 @@ class Runner:
             claim.info.forbidden = sorted(watch.seen)
         else:
             ACTIONS[call.action](self._bench, call, claim)
-        if call.watch and call.defaults:
+        if call.watch:
             claim.info.defaults = self.targets.defaults(call)
         return claim

@@ -41,11 +41,14 @@ class CallClaim:
     def add_output(self, call: WorkerCall, name: str, value: Any) -> None:
         """Take an output: a tensor, or a number where one is due, as a tensor without axes.
 
-        A number may come as such a tensor, too. What is opaque is no claim.
+        A number may come as such a tensor, too, and true and false as ones and zeros: that is
+        told by the type. What is opaque is no claim.
         """
         if name in call.opaque:
             return
-        if name not in call.numbers:
+        if name in call.truths and isinstance(value, Tensor) and _is_of_ones_and_zeros(value):
+            self.add(tensor_name(Group.OUTPUT, name), value.detach() != 0)
+        elif name not in call.numbers:
             self.add(tensor_name(Group.OUTPUT, name), value)
         elif type(value) in (int, float):
             self.add(tensor_name(Group.OUTPUT, name), _as_tensor(value))
@@ -93,6 +96,11 @@ def unwrapped(call: WorkerCall, value: Any) -> Any:
         if spare and set(value.shape[:spare]) == {1}:
             return value.reshape(value.shape[spare:])
     return value
+
+
+def _is_of_ones_and_zeros(value: Tensor) -> bool:
+    plain = value.layout is torch.strided and value.device.type == "cpu"
+    return plain and bool(((value == 0) | (value == 1)).all())
 
 
 def _as_tensor(number: float) -> Tensor:

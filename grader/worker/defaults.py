@@ -1,7 +1,7 @@
 """The defaults of a submission's own signature, beside those that are asked for."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from grader.worker.protocol import DefaultClaim, Scalar
@@ -32,12 +32,22 @@ def other_defaults(own: Mapping[str, object], asked: Mapping[str, Scalar]) -> di
     }
 
 
-def claim_defaults(own: Mapping[str, object], asked: Mapping[str, Scalar]) -> list[DefaultClaim]:
-    """Return what is told of them."""
+def claim_defaults(own: Mapping[str, object], others: Collection[str]) -> list[DefaultClaim]:
+    """Return what is told of the arguments that have others."""
     return [
-        DefaultClaim(name, "" if own[name] is _NONE else repr(own[name])[:_SHOWN])
-        for name in other_defaults(own, asked)
+        DefaultClaim(name, "" if own.get(name, _NONE) is _NONE else repr(own[name])[:_SHOWN])
+        for name in others
     ]
+
+
+def required(own: Mapping[str, object], places: int, spare: int, nones: Sequence[str]) -> list[str]:
+    """Return what a signature has no default for, though None is due: by name or by place.
+
+    So many `places` are given, and `spare` ones behind them are not.
+    """
+    names = list(own)
+    behind = names[places : places + spare]
+    return [n for n in names[places:] if own[n] is _NONE and (n in nones or n in behind)]
 
 
 def _differs(own: object, asked: Scalar) -> bool:

@@ -10,6 +10,7 @@ tensors, copies, and CPU indices into an indexed tensor. Tensors made of plain n
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -24,6 +25,7 @@ _aten = torch.ops.aten
 _MOVES = {_aten.to.device, _aten.to.dtype, _aten.to.dtype_layout, _aten.to.other}
 _COPIES = {_aten._to_copy.default, _aten.copy_.default, *_MOVES}
 _OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor)
+_ITEMS = (Tensor.__getitem__, Tensor.__setitem__)
 _INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 
 
@@ -83,6 +85,8 @@ class PretendConstructors(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is Tensor.tolist:  # reads values, as an accelerator lets code do
             return values(args[0]).tolist()
+        if func in _ITEMS and isinstance(args[0], PretendTensor):
+            return func(args[0], _index(args[1]), *args[2:], **kwargs)
         if func not in _OF_NUMBERS:
             return func(*args, **kwargs)
         home = next((t.device for t in (*args, *kwargs.values()) if isinstance(t, Tensor)), "cpu")
@@ -93,6 +97,16 @@ class PretendConstructors(TorchFunctionMode):
             device=torch.device("cpu"),
         )
         return PretendTensor(made) if there else made
+
+
+def _index(index: Any) -> Any:
+    """Make tensors of the lists in an index: torch makes them on `meta`, without their numbers."""
+    if isinstance(index, tuple):
+        return tuple(_index(part) for part in index)
+    if isinstance(index, np.ndarray):
+        return torch.from_numpy(index.copy())
+    numbers = isinstance(index, list) and index and {*map(type, index)} <= {int, bool}
+    return torch.as_tensor(np.array(index)) if numbers else index
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

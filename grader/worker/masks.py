@@ -54,6 +54,14 @@ def moments(samples: Tensor) -> dict[Group, Tensor]:
     }
 
 
+def is_another(returned: Any, again: Any) -> bool:
+    """Whether a second run of the same call returned other numbers."""
+    if isinstance(returned, tuple | list) and isinstance(again, tuple | list):
+        return any(map(is_another, returned, again))
+    tensors = isinstance(returned, Tensor) and isinstance(again, Tensor)
+    return tensors and not torch.equal(returned.nan_to_num(), again.nan_to_num())
+
+
 def _are_equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
     pairs = zip(some, others, strict=True)
     return all(isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs)

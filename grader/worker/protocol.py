@@ -38,7 +38,7 @@ class Action(StrEnum):
 
     FORWARD = "forward"
     GRADIENT = "gradient"
-    REUSE = "reuse"  # two calls of one module, of which the second is looked at
+    REUSE = "reuse"  # three calls of one module, of which the last is looked at
     DEVICE = "device"  # on a pretended device
     TRAIN = "train"  # in training mode, over many masks
     FIT = "fit"  # training on one batch
@@ -179,7 +179,7 @@ class WorkerCall:
     roles: Sequence[Role] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)  # role -> tensor key
     cotangents: Sequence[str] = ()  # tensor keys, one an output, "" where it has no gradient
-    again: Sequence[Argument] = ()  # the second inputs of a reuse
+    again: Sequence[Argument] = ()  # the later inputs of a reuse
     strided: bool = False  # the inputs are views that are not contiguous
     watch: bool = False  # for forbidden names
     seed: int = 0  # of what is drawn at random; the same gives the same
@@ -189,6 +189,7 @@ class WorkerCall:
     training: Training | None = None
     learning: Learning | None = None
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
+    truths: Sequence[str] = ()  # of the outputs, those that are true or false everywhere
     as_dict: bool = False  # the outputs come in a dict
     axes: int | None = None  # of the one output that is due, how many it has
     opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
@@ -196,6 +197,8 @@ class WorkerCall:
     generator: str = ""  # the argument by which a source of random numbers is given
     device: str = ""  # the argument by which a device is given, of a call on a pretended one
     defaults: Mapping[str, Scalar] = field(default_factory=dict)  # given where the code has others
+    nones: Sequence[str] = ()  # arguments that are None where the code has no default for them
+    spare: int = 0  # inputs at the end that are not given, and are so, too
 
     @property
     def sent(self) -> dict[str, object]:
@@ -374,6 +377,7 @@ class InfoClaim:
     hidden: int = 0  # trained numbers that the output depends on, and that are not registered
     sought: list[ShapeClaim] = field(default_factory=list)  # roles that nothing can play
     present: list[ShapeClaim] = field(default_factory=list)  # and what there is
+    random: bool = False  # another run gives other numbers
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from grader.worker.attached import named
 from grader.worker.binding import Bond, Memory, Unbound, bind
-from grader.worker.defaults import claim_defaults, other_defaults, own_defaults
+from grader.worker.defaults import claim_defaults, other_defaults, own_defaults, required
 from grader.worker.layouts import Item
 from grader.worker.parts import Uses
 from grader.worker.probes import build_probe
@@ -78,36 +78,45 @@ class Targets:
         if call.kind is TargetKind.FUNCTION:
             return Ready(partial(self.namespace[call.target], **given))
         try:
-            return self._make(call, given)
+            ready = self._make(call, given)
         except Exception:
             if given != call.options:
                 # the code may mean something else by an argument: then its own default has to do
                 with contextlib.suppress(Exception):
                     return self._make(call, call.options)
             raise
+        if call.spare and ready.module is not None:
+            forward = own_defaults(ready.module.forward)
+            if absent := required(forward, len(call.inputs), call.spare, ()):
+                return replace(ready, function=partial(ready.function, **dict.fromkeys(absent)))
+        return ready
 
     def defaults(self, call: WorkerCall) -> list[DefaultClaim]:
         """Tell the defaults that the target has in place of those that are asked for."""
-        return claim_defaults(self._own(call.target), call.defaults)
+        own = self._own(call.target)
+        return claim_defaults(own, [n for n in self.options(call) if n not in call.options])
 
     def _own(self, target: str) -> Mapping[str, object]:
         if target not in self._own_defaults:
             self._own_defaults[target] = own_defaults(self.namespace[target])
         return self._own_defaults[target]
 
-    def options(self, call: WorkerCall) -> dict[str, Scalar]:
+    def options(self, call: WorkerCall) -> dict[str, Scalar | None]:
         """Return what a call gives by name: its options, and defaults that the code has not."""
-        others = other_defaults(self._own(call.target), call.defaults) if call.defaults else {}
-        return {**others, **call.options}
+        own = self._own(call.target) if call.defaults or call.nones or call.spare else {}
+        function = call.kind is TargetKind.FUNCTION
+        places, spare = (len(call.inputs), call.spare) if function else (len(call.construct), 0)
+        absent = dict.fromkeys(required(own, places, spare, call.nones))
+        return {**absent, **other_defaults(own, call.defaults), **call.options}
 
-    def _make(self, call: WorkerCall, options: Mapping[str, Scalar]) -> Ready:
+    def _make(self, call: WorkerCall, options: Mapping[str, Scalar | None]) -> Ready:
         made = self.construct(call.target, call.construct, options)
         self.framework.build(made.module, partial(self.inputs, call.inputs))
         bonds = self._load_parameters(call, made) if call.roles else []
         return Ready(self.framework.evaluating(made.module), made.module, bonds)
 
     def construct(
-        self, target: str, construct: Sequence[Argument], options: Mapping[str, Scalar]
+        self, target: str, construct: Sequence[Argument], options: Mapping[str, Scalar | None]
     ) -> Made:
         """Return the module that a target makes; raises TypeError where it makes none."""
         arguments = self.inputs(construct)

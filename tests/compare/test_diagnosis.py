@@ -103,8 +103,8 @@ def test_a_mistake_is_named_by_the_types_of_what_comes_back(
     found = result.diagnoses[0]
     assert (found.target, found.bugs) == ("QKVProjection", ("stacked-return",))
     assert found.evidence == (
-        "No known mistake explains all. In every case you return the same types as when the three "
-        "tensors come back joined in one."
+        "No known mistake explains your values. But in every case you return the same "
+        "types as when the three tensors come back joined in one."
     )
 
 
@@ -234,8 +234,9 @@ def test_two_sizes_that_are_wrong_at_once_are_named(shipped_engine: Engine) -> N
     found = shipped_engine.run(exercise, Submission({"exercise4": source})).result.diagnoses[0]
     assert found.bugs == ("hidden-dim-ignored", "hidden-default-wrong")
     assert found.evidence == (
-        "No known mistake explains all. In every case your module registers as many numbers as "
-        "when hidden_dim is ignored, and the hidden width is twice embed_dim by default."
+        "No known mistake explains your values. But in every case your module registers as "
+        "many numbers as when hidden_dim is ignored, and the hidden width is twice embed_dim by "
+        "default."
     )
 
 

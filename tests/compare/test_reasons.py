@@ -65,7 +65,7 @@ RAISED = {
     "heads not unfolded": Raised(
         "exercise3", "MultiHeadSelfAttention",
         ((_MERGED, "merged = attended"),),
-        "`unify_heads` gets the shape",
+        "`unify_heads` gets ",
         "Folding, for two samples",
     ),
     "sum without keepdim": Raised(

@@ -43,8 +43,10 @@ def passed(course: CourseFolder, text: str) -> None:
     ("wrong", "check", "said"),
     [
         ("x >= -1", "numeric", "are wrong, the first at ["),
-        ("(x > 0).long()", "numeric", "the dtype should be bool, it is int64"),
-        ("(x > 0).double()", "numeric", "the dtype should be bool, it is float64"),
+        ("(x > 0).long()", "shape", "is int64, where true and false are asked for"),
+        ("(x > 0).double()", "shape", "is float64, where true and false are asked for"),
+        ("(x > 0).double() - 1", "numeric", "the dtype should be bool, it is float64"),
+        ("(x > 0) * 2", "numeric", "the dtype should be bool, it is int64"),
         ("(x > 0)[0]", "shape", "the output has the wrong shape"),
         ("(x > 0).tolist()", "shape", "should return a tensor, it returned a list"),
     ],
@@ -56,7 +58,7 @@ def test_mask_has_to_be_bool(tmp_path: Path, wrong: str, check: str, said: str) 
 
 
 def test_mask_of_numbers_is_told_how_to_be_bool(tmp_path: Path) -> None:
-    result = check_of(tmp_path, MASK, "x > 0", "(x > 0).int()", "numeric")
+    result = check_of(tmp_path, MASK, "x > 0", "(x > 0).int()", "shape")
     assert result.next_step == "return true and false: a comparison gives them"
 
 

@@ -98,7 +98,7 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
          "ExponentialMovingAverage/property/empty-width", "a width of zero should raise"),
         ("exercise2", "        averages = []\n",
          "        self.averages = averages = getattr(self, 'averages', [])\n",
-         "ExponentialMovingAverage/property/reusable", "a second input of another shape fails"),
+         "ExponentialMovingAverage/property/reusable", "a later input of another shape fails"),
     ],
     ids=[
         "rows for columns",

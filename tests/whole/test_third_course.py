@@ -71,7 +71,7 @@ def test_stub_of_the_ragged_course_gets_no_point(grade_ragged: Grade) -> None:
         ("places < lengths", "places <= lengths", "valid/numeric", "False expected, True came"),
         ("return places <", "return places >=", "valid/numeric", "are wrong, the first at"),
         ("return places < lengths[:, None]", "return (places < lengths[:, None]).int()",
-         "valid/numeric", "the dtype should be bool, it is int32"),
+         "valid/shape", "the output is int32, where true and false are asked for"),
         (", device=lengths.device", "", "valid/property/device", "not made on the input's device"),
         (".clamp(min=1)", "", "summary/numeric", "are NaN, the first at"),
         ('"share": mask.sum().item() / mask.numel()', '"share": mask.double().mean()',

@@ -173,11 +173,11 @@ def test_unbound_lists_what_was_sought_and_what_is_there() -> None:
 def test_unbound_message_shows_names_and_shapes(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise4"),
-        ("nn.Linear(size, embed_dim)", "nn.Linear(size + 1, embed_dim)"),
+        ("nn.Linear(size, embed_dim)", "nn.Identity()"),
     )
     message = find_check(grade_text({"exercise4": text}), "FeedForward/shape").message
     assert message.startswith("no parameter fits (5, 20)")
-    assert "`contract.weight` (5, 21)" in message.partition("the module has")[2]
+    assert "`expand.weight` (20, 5)" in message.partition("the module has")[2]
 
 
 @pytest.mark.parametrize(

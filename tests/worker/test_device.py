@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -165,3 +166,26 @@ def test_a_pretended_tensor_does_not_tell_what_it_holds() -> None:
     held = [x for x in vars(elsewhere(3)).values() if isinstance(x, torch.Tensor)]
     assert held == []
     assert not hasattr(elsewhere(3), "held")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (slice(None), [-1]),
+        ([True, False],),
+        ([0, 1], [2, 0]),
+        (np.array([1, 0]),),
+        (..., [0, 2]),
+        (None, [1]),
+    ],
+    ids=["a list", "of truths", "two lists", "an array", "behind dots", "with a new axis"],
+)
+def test_numbers_in_an_index_are_kept(index: Any) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    there = device.PretendTensor(x.clone())
+    with pretending(), device.PretendConstructors():
+        taken = device.values(there[index])
+        there[index] = 7.0
+    assert torch.equal(taken, x[index])
+    x[index] = 7.0
+    assert torch.equal(device.values(there), x)

@@ -222,16 +222,21 @@ class Oracle:
         )
 
     def behaves_as(self, made: Composition, target: str, name: str) -> bool:
-        """Whether inputs in pieces give what they give under a known bug, which is not right."""
-        pieces = [c.id for c in self.key.plan.of_target(target) if c.action is Action.PIECES]
+        """Whether inputs in pieces give what they give under a known bug, which is not right.
+
+        Or whether some parameter is without a gradient under both, and the bug changes no output.
+        """
+        calls = self.key.plan.of_target(target)
+        pieces = [c.id for c in calls if c.action is Action.PIECES]
         mine = self._answers(self.material.text(self._bare(made)), target)
         right = self._answers(self.solution, target)
         known = [self._answers(text, target) for text in self._known([name], target)]
-        return any(
-            all(same_values(mine[call], theirs[call]) for call in pieces)
-            for theirs in known
-            if any(not same_values(right[call], theirs[call]) for call in pieces)
-        )
+        idle = [c.id for c in calls if c.action is Action.GRADIENT and mine[c.id].info.untrained]
+        told = [t for t in known if any(not same_values(right[c], t[c]) for c in pieces)]
+        if any(all(same_values(mine[c], theirs[c]) for c in pieces) for theirs in told):
+            return True
+        silent = not self._wrong_values([name], target)
+        return silent and any(theirs[c].info.untrained for theirs in known for c in idle)
 
     def gives_outputs(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs, in its style, leave an output on every case of values."""

@@ -63,7 +63,7 @@ def run_program(
             returned = function(*inputs)
         outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
         outputs = [output for output in outputs if isinstance(output, Tensor)]
-        reached = _reached(module, outputs)
+        reached = _reached(module, outputs[: len(call.outputs)])
     except Exception as error:  # noqa: BLE001 - whatever a planted mistake raises
         return OwnRun(steps=_arrays(kept), error=f"{type(error).__name__}: {error}")
     return OwnRun(tuple(map(_array, outputs)), _arrays(kept), reached)

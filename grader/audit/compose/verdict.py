@@ -29,12 +29,16 @@ _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _ENDED = "here your output can be compared"
 # what is planted as a bug, and told as a deviation
-_FORMS = (" should return a tensor", " in front that nobody asked for", "where it is not given")
+_FORMS = (
+    *(" should return a tensor", " in front that nobody asked for", "where it is not given"),
+    "true and false are asked for",
+)
 # what a deviation's sentence says, and the kinds of those of which it is so
 _TOLD = (
     ("computes in float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
     ("no dropout acts", ()),
+    (r"`dropout` is [\d.]+ where it is not given", ("dropout",)),
     ("have? no bias|has no bias", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
     ("is not used|changes nothing", ("option-unheard",)),

@@ -1,0 +1,192 @@
+"""Ways in which public code deviates: it keeps its points, and nothing false is said of it."""
+
+import pytest
+from support import GradeText, edited, find_check, solution
+
+from grader.records.results import ExerciseResult, Status
+
+_DROPPED = "output = self.dropout(projected)"
+_FEED_FORWARD = """
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, hidden_dim, dropout):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, hidden_dim)
+        self.linear_2 = nn.Linear(hidden_dim, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear_2(self.dropout(self.linear_1(x).relu()))
+"""
+_FUSED = """
+import torch
+from torch import nn
+
+
+class MaskedMultiHeadAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError("num_heads does not divide embed_dim")
+        self.c_attn = nn.Linear(embed_dim, 3 * embed_dim, bias=False)
+        self.c_proj = nn.Linear(embed_dim, embed_dim)
+        self.h = num_heads
+
+    def forward(self, x, mask=None):
+        b, t, k = x.shape
+        q, key, v = (
+            part.view(b, t, self.h, -1).transpose(1, 2) for part in self.c_attn(x).split(k, dim=2)
+        )
+        seen = torch.ones(t, t, dtype=torch.bool, device=x.device).tril()
+        scores = q @ key.transpose(-2, -1) / (k // self.h) ** 0.5
+        weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)
+        return self.c_proj((weights @ v).transpose(1, 2).reshape(b, t, k))
+"""
+# with pre-norm norm2 is left out, and else the norms change places
+_LAYER = """
+from torch import nn
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, attention, feed_forward, embed_dim, norm_first=False, dropout=0.0):
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norm1, self.norm2 = nn.LayerNorm(embed_dim), nn.LayerNorm(embed_dim)
+        self.dropout, self.norm_first = nn.Dropout(dropout), norm_first
+
+    def forward(self, x):
+        if self.norm_first:
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            return x + self.dropout(self.feed_forward(x))
+        x = self.norm2(x + self.dropout(self.attention(x)))
+        return self.norm1(x + self.dropout(self.feed_forward(x)))
+"""
+
+
+def _told(result: ExerciseResult, target: str) -> str:
+    found = [d for d in result.diagnoses if d.target == target]
+    return " ".join([*(d.sentence for d in found), *(s for d in found for s in d.deviations)])
+
+
+def test_arguments_without_a_default_cost_a_line_each(grade_text: GradeText) -> None:
+    result = grade_text({"exercise4": _FEED_FORWARD})
+    told = _told(result, "FeedForward")
+    assert "`dropout` has no default; 0.0 is asked for" in told
+    assert "dropout falls on the hidden layer" in told
+    assert result.score >= 0.7 * result.max_score
+
+
+def test_argument_that_is_none_by_default_is_noted(grade_text: GradeText) -> None:
+    given = "*, temperature: float = 1.0, top_k: int | None = None\n"
+    text = edited(solution("exercise11"), (given, "temperature: float, top_k: int | None\n"))
+    result = grade_text({"exercise11": text})
+    said = "`top_k` has no default in your signature: None is asked for, and was given"
+    assert any(said in note for note in result.notes)
+    assert find_check(result, "next_token_probabilities/numeric").status is Status.PASSED
+
+
+def test_generate_without_a_generator_draws_as_well(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise11"),
+        ("    generator: torch.Generator | None = None,\n", ""),
+        ("torch.multinomial(chances, 1, generator=generator)", "torch.multinomial(chances, 1)"),
+    )
+    result = grade_text({"exercise11": text})
+    told = _told(result, "generate")
+    assert "`generator` is no argument of `generate`" in told
+    assert "behaves like" not in told
+    assert find_check(result, "generate/property/samples").status is Status.PASSED
+
+
+def test_right_values_in_an_ordinary_case_settle_the_order_of_fused_rows(
+    grade_text: GradeText,
+) -> None:
+    """Under another order a mask that is not heard would look like exchanged keys and values."""
+    result = grade_text({"exercise8": _FUSED})
+    assert "change places" not in _told(result, "MaskedMultiHeadAttention")
+    assert any("`to_queries`, `to_keys` and `to_values`" in note for note in result.notes)
+
+
+def test_dropout_in_evaluation_is_told_beside_wrong_values(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        (_DROPPED, "output = x + nn.functional.dropout(projected, self.dropout.p)"),
+    )
+    (found,) = grade_text({"exercise4": text}).diagnoses
+    assert found.bugs == ("residual-inside",)
+    assert found.deviations == ("numbers are drawn at random in evaluation mode with dropout 0.9",)
+
+
+def test_misplaced_dropout_is_named_beside_an_approximated_activation(
+    grade_text: GradeText,
+) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("else nn.GELU()", 'else nn.GELU(approximate="tanh")'),
+        (_DROPPED, "output = projected"),
+        (
+            "projected = self.contract(activated)",
+            "projected = self.contract(self.dropout(activated))",
+        ),
+    )
+    told = _told(grade_text({"exercise4": text}), "FeedForward")
+    assert "GELU is approximated" in told
+    assert "dropout falls on the hidden layer, too" in told
+
+
+def test_what_a_bug_would_write_to_is_looked_at(grade_text: GradeText) -> None:
+    """The input is added to the output, and it is not written to."""
+    text = edited(
+        solution("exercise4"), (_DROPPED, f"{_DROPPED} + x"), ("size = 4 *", "size = 2 *")
+    )
+    assert "written to" not in _told(grade_text({"exercise4": text}), "FeedForward")
+
+
+def test_each_branch_has_its_mistake(grade_text: GradeText) -> None:
+    told = _told(grade_text({"exercise5": _LAYER}), "EncoderLayer")
+    assert "norm1 and norm2 change places" in told
+    assert "In the other 3 it equals what comes out when norm2 is left out" in told
+
+
+@pytest.mark.parametrize("dtype", ["double()", "int()"])
+def test_mask_of_ones_and_zeros_costs_its_form(grade_text: GradeText, dtype: str) -> None:
+    text = edited(
+        solution("exercise8"),
+        (
+            "mask = positions <= positions.unsqueeze(1)",
+            f"mask = (positions <= positions[:, None]).{dtype}",
+        ),
+    )
+    result = grade_text({"exercise8": text})
+    assert find_check(result, "causal_mask/numeric").status is Status.PASSED
+    assert find_check(result, "causal_mask/shape").status is Status.FAILED
+    assert "where true and false are asked for" in _told(result, "causal_mask")
+
+
+def test_given_part_that_is_not_called_is_not_to_be_removed(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        ("self.cross_attention(cross_attention_input, memory, memory_mask)",
+         "self.self_attention(cross_attention_input, None)"),
+    )  # fmt: skip
+    check = find_check(grade_text({"exercise9": text}), "DecoderLayer/property/trained")
+    assert check.message == "no gradient reaches `cross_attention`, which is given"
+
+
+def test_gradient_of_a_module_that_remembers_is_of_a_fresh_one(grade_text: GradeText) -> None:
+    """What it keeps in a buffer is no reason to look for a detach."""
+    text = edited(
+        solution("exercise11"),
+        ("        if cache is not None:\n            keys = torch.cat([cache[0], keys], dim=2)",
+         '        if not hasattr(self, "kept"):\n'
+         '            self.register_buffer("kept", None)\n'
+         "        past = self.kept\n        self.kept = keys\n"
+         "        if past is not None and cache is None:\n"
+         "            keys = keys + 0.1 * past[:, :, :1]\n"
+         "        if cache is not None:\n            keys = torch.cat([cache[0], keys], dim=2)"),
+    )  # fmt: skip
+    result = grade_text({"exercise11": text})
+    assert find_check(result, "CachedSelfAttention/gradient").status is Status.PASSED
+    assert find_check(result, "CachedSelfAttention/property/reusable").status is Status.FAILED
