@@ -72,7 +72,8 @@ def known_partly(
     if not found or own.count_behaviours(fit.names for fit in found) > LISTED:
         return None
     rest = look.rest(singles, found[0].explained)
-    rest = [fit for fit in rest if left_by_text(evidence, [fit.names], aside)]
+    left = left_by_text(evidence, [fit.names for fit in rest], aside)
+    rest = [fit for fit in rest if fit.names in left]
     alone = rest if own.count_behaviours(fit.names for fit in rest) == 1 else []
     return _worded(evidence, found, alone[:1], int((~look.right).sum()), located)
 

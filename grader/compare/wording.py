@@ -57,7 +57,7 @@ def ways_of(groups: Sequence[Sequence[KnownBug]], between: str = "; or ") -> str
     """Return what is done under some bugs; those of a group act at once, in whatever order."""
     ways: dict[frozenset[str], str] = {}
     for group in groups:
-        said = [bug.when for bug in group]
+        said = dict.fromkeys(bug.when for bug in group)  # several bugs may be one in words
         ways.setdefault(frozenset(said), ", and ".join(said))
     return between.join(ways.values())
 

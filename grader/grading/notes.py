@@ -35,7 +35,8 @@ def _note_required(evidence: Evidence) -> list[str]:
     """Say which arguments have to be given, though they are None by default."""
     info, target = evidence.answers[evidence.first_call.id].info, evidence.target
     names = [d.name for d in info.defaults if not d.own and target.defaults.get(d.name) is None]
-    said = "has no default in your signature: None is asked for, and was given"
+    have = "has" if len(names) == 1 else "have"
+    said = f"{have} no default in your code: None is asked for, and was given"
     return [f"`{target.name}`: {_listed(names)} {said}"] if names else []
 
 

@@ -104,7 +104,8 @@ class Padding(Kind):
         if came is None:
             return "it is missing"
         if np.isnan(came).any():
-            return "there is NaN in it"
+            before = bool(np.isnan(was).any())
+            return f"there is NaN in it{', whatever stands there' if before else ''}"
         if padded is not None and was.shape == came.shape == padded.shape:
             was, came = np.where(padded, 0, was), np.where(padded, 0, came)
         difference = find_difference(came, was, evidence.course.tolerances.float32, _WORDS)

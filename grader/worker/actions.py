@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -205,7 +206,8 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     function = ready.function
     if ready.module is not None:
-        function = bench.targets.framework.training(ready.module)
+        training = bench.targets.framework.training(ready.module)
+        function = partial(training, **dict.fromkeys(ready.absent))
     inputs = masks.repeated(bench.targets.inputs(call.inputs), call.repeats)
 
     def run() -> list[Any]:

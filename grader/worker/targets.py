@@ -41,6 +41,7 @@ class Ready:
     function: Callable[..., Any]
     module: nn.Module | None = None  # None for a function
     bonds: Sequence[Bond] = ()  # which parameters play which roles
+    absent: Sequence[str] = ()  # what the module's call is given None for
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Targets:
         self._recipes: Recipes = {}
         self._memories: dict[str, Memory] = {}
         self._own_defaults: dict[str, Mapping[str, object]] = {}
+        self._absent: dict[str, list[str]] = {}  # of forward's arguments, by target
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
@@ -88,13 +90,16 @@ class Targets:
         if call.spare and ready.module is not None:
             forward = own_defaults(ready.module.forward)
             if absent := required(forward, len(call.inputs), call.spare, ()):
-                return replace(ready, function=partial(ready.function, **dict.fromkeys(absent)))
+                self._absent[call.target] = absent
+                function = partial(ready.function, **dict.fromkeys(absent))
+                return replace(ready, function=function, absent=absent)
         return ready
 
     def defaults(self, call: WorkerCall) -> list[DefaultClaim]:
         """Tell the defaults that the target has in place of those that are asked for."""
         own = self._own(call.target)
-        return claim_defaults(own, [n for n in self.options(call) if n not in call.options])
+        others = [name for name in self.options(call) if name not in call.options]
+        return claim_defaults(own, [*others, *self._absent.get(call.target, ())])
 
     def _own(self, target: str) -> Mapping[str, object]:
         if target not in self._own_defaults:

@@ -82,9 +82,17 @@ def test_argument_that_is_none_by_default_is_noted(grade_text: GradeText) -> Non
     given = "*, temperature: float = 1.0, top_k: int | None = None\n"
     text = edited(solution("exercise11"), (given, "temperature: float, top_k: int | None\n"))
     result = grade_text({"exercise11": text})
-    said = "`top_k` has no default in your signature: None is asked for, and was given"
+    said = "`top_k` has no default in your code: None is asked for, and was given"
     assert any(said in note for note in result.notes)
     assert find_check(result, "next_token_probabilities/numeric").status is Status.PASSED
+
+
+def test_mask_that_has_to_be_given_is_noted(grade_text: GradeText) -> None:
+    text = solution("exercise9").replace("memory_mask: Tensor | None = None", "memory_mask")
+    result = grade_text({"exercise9": text})
+    assert result.score == result.max_score
+    for target in ("CrossAttention", "DecoderLayer"):
+        assert any(f"`{target}`: `memory_mask` has no default" in note for note in result.notes)
 
 
 def test_generate_without_a_generator_draws_as_well(grade_text: GradeText) -> None:
