@@ -83,13 +83,17 @@ def target_to_explain(exercise: Exercise, result: ExerciseResult, named: str = "
 
 
 def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
-    """Return the targets that are not right: first those that are wrong where nothing is given."""
+    """Return the targets that are not right: first those that are wrong where nothing is given.
+
+    Behind them come those whose mistake has a name, and last what deviates in form alone.
+    """
     failed = [check for check in result.checks if check.status is not Status.PASSED]
     plain = [c for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC) and not c.id.name]
     wrong = {check.target for check in plain if check.failed and not check.unwritten}
     names = {check.target for check in failed}
     own = [target for target in exercise.targets if target.name in names]
-    return sorted(own, key=lambda target: target.name not in wrong)
+    named = {one.target for one in result.diagnoses if one.bugs and not one.deviations}
+    return sorted(own, key=lambda one: (one.name not in wrong, one.name not in named))
 
 
 def next_hint(
