@@ -60,6 +60,16 @@ def _append(name: str, text: str) -> Prepare:
     return act
 
 
+def _prepend(name: str, text: str) -> Prepare:
+    """Write above the text, where no line number grows with the file."""
+
+    def act(course: Path) -> None:
+        path = course / name
+        path.write_text(text + path.read_text("utf-8"), encoding="utf-8")
+
+    return act
+
+
 def _remove(name: str) -> Prepare:
     def act(course: Path) -> None:
         path = course / name
@@ -90,7 +100,7 @@ _COMMANDS = [
     ("no-course-here", _nothing, "..", "list"),
     ("not-a-course", _nothing, ".", "list --course exercises"),
     ("course-yml-missing", _remove("course.yml"), ".", "list"),
-    ("course-yml-unreadable", _append("course.yml", "\nextra: 1\n"), ".", "list"),
+    ("course-yml-unreadable", _prepend("course.yml", "extra: 1\n"), ".", "list"),
     ("course-yml-edited", _append("course.yml", "# mine\n"), ".", "check exercise3"),
     ("key-missing", _remove("key"), ".", "check exercise3"),
     ("key-part-missing", _remove("key/exercise3.public.json"), ".", "check exercise3"),
