@@ -377,9 +377,15 @@ class _Look:
 
 
 def _nearest(found: Mapping[Names, float]) -> dict[Names, float]:
-    """Those that fit as well as the best does: one that is far worse is not what was written."""
+    """Those that fit as well as the best does, and are no more than another that does.
+
+    One that is far worse is not what was written; of a mistake, and the same beside a second, the
+    second explains nothing.
+    """
     room = max(_FARTHER * min(found.values()), _ROUNDING)
-    return {names: distance for names, distance in found.items() if distance <= room}
+    near = {names: distance for names, distance in found.items() if distance <= room}
+    sets = [set(names) for names in near]
+    return {n: d for n, d in near.items() if not any(one < set(n) for one in sets)}
 
 
 def _is_unwritten(evidence: Evidence) -> bool:

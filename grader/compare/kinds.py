@@ -23,6 +23,9 @@ _PLAIN = (
     "complex",
     "Size",
 )
+_BARE_TRUTH = re.compile(
+    r"\b(?:el)?if\s+(?P<no>not\s+)?(?P<name>[A-Za-z_][\w.]*)\s*(?::|and\b|or\b|else\b)"
+)
 _FUNCTIONS = ("builtin_function_or_method", "method", "function", "method_descriptor")
 
 
@@ -192,6 +195,12 @@ def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as 
     """Say that a tensor of many numbers is asked for one truth value."""
     if made := re.search(r"\b(?:nn\.)?((?:Alpha|Feature)?Dropout\w*)\(", scene.code):
         return _made_in_call(made[1], scene)
+    if bare := _BARE_TRUTH.search(scene.code):
+        asked = f"{bare['name']} is {'None' if bare['no'] else 'not None'}"
+        return Reason(
+            f"a tensor of several numbers is neither true nor false: write `{asked}` to ask "
+            "whether there is one"
+        )
     return Reason(
         "a tensor of several numbers is neither true nor false: compare with .all() or .any()"
     )

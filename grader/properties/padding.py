@@ -22,10 +22,8 @@ from grader.records.results import Status
 from grader.worker.protocol import Action, TensorKey
 
 _WORDS = ("before it is changed", "after that")
-_STEP = (
-    "leave padded places out of every sum, mean and maximum: a large negative number, or "
-    "a zero to multiply with, is not enough"
-)
+_STEP = "leave padded places out of every sum, mean and maximum"
+_NAN = "a zero to multiply with does not: zero times infinity is NaN"
 
 
 class Padding(Kind):
@@ -94,7 +92,9 @@ class Padding(Kind):
             said = self._said(was, came.get(name), padded, evidence)
             if said:
                 message = "what stands in padded places should change nothing"
-                return Judgement(Status.FAILED, message, f"`{name}`: {said}", _STEP, case=case)
+                made = not np.isnan(was).any() and np.isnan(came.get(name, was)).any()
+                step = f"{_STEP}: {_NAN}" if made else _STEP
+                return Judgement(Status.FAILED, message, f"`{name}`: {said}", step, case=case)
         return PASSED
 
     def _said(

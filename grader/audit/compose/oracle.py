@@ -11,12 +11,11 @@ from functools import cached_property
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from grader.audit.compose.material import Composition, Material, Plant
 from grader.audit.compose.sameness import (
     CLOSE,
     Answers,
+    in_some_order,
     registered,
     same_answer,
     same_values,
@@ -28,7 +27,7 @@ from grader.course.models import Exercise
 from grader.errors import CourseError
 from grader.grading.arrangements import Arrangement
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Array, Call
+from grader.records.calls import Call
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.worker.protocol import Action, TargetKind
@@ -48,7 +47,6 @@ _ACTIONS = (
     Action.PIECES,
     Action.SAMPLE,
 )
-_AXES = 4  # more axes than this are not reordered
 _USUAL = Arrangement({})
 
 
@@ -238,6 +236,14 @@ class Oracle:
         silent = not self._wrong_values([name], target)
         return silent and any(theirs[c].info.untrained for theirs in known for c in idle)
 
+    def draws(self, made: Composition, target: str) -> bool:
+        """Whether a composition's bugs draw numbers at random where the solution draws none."""
+        mine, right = (
+            self._answers(text, target)
+            for text in (self.material.text(self._bare(made)), self.solution)
+        )
+        return any(mine[call].info.random and not right[call].info.random for call in mine)
+
     def gives_outputs(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs, in its style, leave an output on every case of values."""
         bugs = Composition(made.styles, made.of("bugs"))
@@ -377,7 +383,7 @@ def _steps(
     found: dict[str, bool] = {}
     for name in names:
         told = [
-            _in_some_order(program.steps[name], reference.steps[name], close)
+            in_some_order(program.steps[name], reference.steps[name], close)
             for reference, program in runs
             if name in reference.steps and name in program.steps
             if program.steps[name].size == reference.steps[name].size
@@ -385,14 +391,3 @@ def _steps(
         if told:
             found[name] = all(told)
     return found
-
-
-def _in_some_order(one: Array, other: Array, close: float) -> bool:
-    """Whether two arrays hold the same values in the same order of some order of axes."""
-    if one.size != other.size:
-        return False
-    orders = permutations(range(one.ndim)) if one.ndim <= _AXES else [tuple(range(one.ndim))]
-    return any(
-        np.allclose(one.transpose(axes).ravel(), other.ravel(), rtol=close, atol=close)
-        for axes in orders
-    )

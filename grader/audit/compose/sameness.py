@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from grader.records.calls import Array
 from grader.records.ids import CallId
 from grader.worker.names import Group, group_of, of_group
 
+_AXES = 4  # more axes than this are not reordered
 CLOSE = 1e-9  # of values that are the same in float64
 _MOVES = 1e-12  # the spread of numbers that are not the same each time
 Answers = Mapping[str, Answer]  # by call
@@ -83,4 +85,15 @@ def _close(mine: Mapping[str, Array], theirs: Mapping[str, Array], close: float 
         and mine[name].dtype == theirs[name].dtype
         and np.allclose(mine[name], theirs[name], rtol=close, atol=close, equal_nan=True)
         for name in mine
+    )
+
+
+def in_some_order(one: Array, other: Array, close: float) -> bool:
+    """Whether two arrays hold the same values in the same order of some order of axes."""
+    if one.size != other.size:
+        return False
+    orders = permutations(range(one.ndim)) if one.ndim <= _AXES else [tuple(range(one.ndim))]
+    return any(
+        np.allclose(one.transpose(axes).ravel(), other.ravel(), rtol=close, atol=close)
+        for axes in orders
     )
