@@ -26,7 +26,7 @@ from grader.worker.protocol import Action, TargetKind
 
 _NUMBERS = ("int", "float")  # what a plain number may be
 _TENSORS = ("Tensor", "Parameter")
-NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor"
+NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor or an array"
 _TRUTHS_STEP = "return true and false: a comparison gives them"
 _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
@@ -176,8 +176,8 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
-    It is a tensor in place of a number, an array in place of a tensor, stands among others, has
-    axes of one in front, or is of ones and zeros in place of true and false.
+    It is a tensor or an array in place of a number, or an array in place of a tensor; it stands
+    among others, has axes of one in front, or is of ones and zeros in place of true and false.
     """
     answer = evidence.answers[call.id]
     for name, part in zip(evidence.target.outputs, answer.info.parts, strict=False):

@@ -198,7 +198,11 @@ def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[
         operation = operation_of(name)
         place, call = place_of(name), call_of(name)
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
-        equal = [i for i, before in enumerate(last) if np.array_equal(values, before.values)]
+        equal = [
+            i
+            for i, before in enumerate(last)
+            if np.array_equal(values, before.values) and (not call or before.call == call)
+        ]
         if (
             equal
             and place

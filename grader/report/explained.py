@@ -1,6 +1,6 @@
 """A run of a student's own code: its steps beside those expected, and tensor by tensor."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 
 import click
@@ -10,6 +10,7 @@ from grader.records.results import State
 from grader.records.text import clean, ended, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
+_MANY = 4  # lines alike that become one
 _LINES = 40  # tensors of a run that are listed
 _NOT_TOLD = (
     "Not told is what follows from a wrong step, was not reached, or is done in another way than "
@@ -78,16 +79,31 @@ def _coloured(line: str) -> str:
 
 
 def _made_lines(trace: Trace, width: int) -> list[str]:
-    calls = [(call, list(made)) for call, made in groupby(trace.made, _of_one)]
-    shown = calls[:_LINES]
-    rows = [_row(trace, str(call) if made[0].call else "", made) for call, made in shown]
+    told: set[str] = set()
+    every = []
+    for call, some in groupby(trace.made, _of_one):
+        made = list(some)
+        every.append(_row(trace, str(call) if made[0].call else "", made, told))
+        told.update(step for one in made for step in one.steps)
+    counted = [one for row, same in groupby(every) for one in _counted(row, len(list(same)))]
+    rows = [_times(*one) for one in counted[:_LINES]]
     alone = columns([row[:2] for row in rows], "<<", indent=4)
     lines = []
     for row, line, short in zip(rows, columns(rows, "<<<", indent=4), alone, strict=True):
         broken = row[2] and width_of(line) > width
         lines += [short, f"      {row[2]}"] if broken else [line]
-    more = len(calls) - _LINES
+    more = sum(count for _, count in counted[_LINES:])
     return [*lines, f"    and {more} more"] if more > 0 else lines
+
+
+def _counted(row: tuple[str, str, str], count: int) -> list[tuple[tuple[str, str, str], int]]:
+    """Take lines alike for one where a loop makes them, and there are many."""
+    return [(row, count)] if count >= _MANY else [(row, 1)] * count
+
+
+def _times(row: tuple[str, str, str], count: int) -> tuple[str, str, str]:
+    """Return a line that stands for as many alike."""
+    return row if count == 1 else (*row[:2], f"{count} times{'; ' if row[2] else ''}{row[2]}")
 
 
 def _of_one(made: Made) -> object:
@@ -95,13 +111,18 @@ def _of_one(made: Made) -> object:
     return made.call or made.place or id(made)
 
 
-def _row(trace: Trace, call: str, made: Sequence[Made]) -> tuple[str, str, str]:
-    """What one line tells: an operation, or a call and all that was made in it."""
+def _row(
+    trace: Trace, call: str, made: Sequence[Made], before: Collection[str]
+) -> tuple[str, str, str]:
+    """What one line tells: an operation, or a call and all that was made in it.
+
+    What lines `before` told needs no word again where it only comes up inside.
+    """
     last = made[-1]
     name = clean(f"{call.partition(' ')[2]}()", 40) if call else last.written
     name = name or _plain(last.operation)
-    before = dict.fromkeys(step for one in made[:-1] for step in one.steps)
-    inside = [step for step in before if step not in last.steps]
+    steps = dict.fromkeys(step for one in made[:-1] for step in one.steps)
+    inside = [step for step in steps if step not in last.steps and step not in before]
     told = [", ".join(last.steps), f"inside: {', '.join(inside)}" if inside else ""]
     return name, _shape(trace, last.values.shape), "; ".join(filter(None, told))
 

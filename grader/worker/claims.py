@@ -14,6 +14,7 @@ _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
     torch.int8, torch.uint8, torch.bool,
 )  # fmt: skip
+_NUMPY_NUMBERS = (np.float64, np.float32, np.float16, np.int64, np.int32)
 _LISTED = 8  # returned values that are described
 
 
@@ -41,8 +42,8 @@ class CallClaim:
     def add_output(self, call: WorkerCall, name: str, value: Any) -> None:
         """Take an output: a tensor, or a number where one is due, as a tensor without axes.
 
-        A number may come as such a tensor, too, and true and false as ones and zeros: that is
-        told by the type. What is opaque is no claim.
+        A number may come as such a tensor or as numpy's, and true and false as ones and zeros: that
+        is told by the type. What is opaque is no claim.
         """
         if name in call.opaque:
             return
@@ -50,7 +51,7 @@ class CallClaim:
             self.add(tensor_name(Group.OUTPUT, name), value.detach() != 0)
         elif name not in call.numbers:
             self.add(tensor_name(Group.OUTPUT, name), value)
-        elif type(value) in (int, float):
+        elif type(value) in (int, float) or _is_number_of_numpy(value):
             self.add(tensor_name(Group.OUTPUT, name), _as_tensor(value))
         elif type(value) is Tensor and value.ndim == 0 and value.layout is torch.strided:
             self.add(tensor_name(Group.OUTPUT, name), value.detach().double())
@@ -101,6 +102,11 @@ def unwrapped(call: WorkerCall, value: Any) -> Any:
 def _is_of_ones_and_zeros(value: Tensor) -> bool:
     plain = value.layout is torch.strided and value.device.type == "cpu"
     return plain and bool(((value == 0) | (value == 1)).all())
+
+
+def _is_number_of_numpy(value: Any) -> bool:
+    plain = type(value) is np.ndarray or type(value) in _NUMPY_NUMBERS
+    return plain and value.ndim == 0 and value.dtype.kind in "iuf"
 
 
 def _as_tensor(number: float) -> Tensor:

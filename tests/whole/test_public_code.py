@@ -64,6 +64,20 @@ class EncoderLayer(nn.Module):
         return self.norm1(x + self.dropout(self.feed_forward(x)))
 """
 
+_SCHEDULE = """
+def learning_rate(step, warmup, total, peak, floor=0.0):
+    step, warmup = step + 1, max(warmup, 1)
+    return peak * warmup**0.5 * min(step**-0.5, step * warmup**-1.5)
+"""
+
+_INVERTED = """
+import torch
+
+def causal_mask(seq_len, *, device=None):
+    ones = torch.ones(1, seq_len, seq_len, dtype=torch.bool, device=device)
+    return ones.triu(1)
+"""
+
 
 def _told(result: ExerciseResult, target: str) -> str:
     found = [d for d in result.diagnoses if d.target == target]
@@ -198,3 +212,63 @@ def test_gradient_of_a_module_that_remembers_is_of_a_fresh_one(grade_text: Grade
     result = grade_text({"exercise11": text})
     assert find_check(result, "CachedSelfAttention/gradient").status is Status.PASSED
     assert find_check(result, "CachedSelfAttention/property/reusable").status is Status.FAILED
+
+
+def test_model_that_writes_with_its_dropout_is_named(grade_text: GradeText) -> None:
+    text = edited(solution("exercise11"), ("    model.eval()\n", ""))
+    result = grade_text({"exercise11": text})
+    assert "a model that comes in training mode writes in it" in _told(result, "generate")
+    failed = [c.id.in_target for c in result.checks if c.failed]
+    assert failed == ["numeric/training-mode", "bug/never-in-evaluation"]
+
+
+def test_question_whether_there_is_a_mask_gets_advice_that_fits(grade_text: GradeText) -> None:
+    text = edited(solution("exercise8"), ("if mask is None:", "if not mask:"))
+    result = grade_text({"exercise8": text})
+    steps = {c.next_step for c in result.checks if c.target == "MaskedMultiHeadAttention"}
+    assert any("write `mask is None` to ask whether there is one" in step for step in steps)
+
+
+def test_error_of_one_line_is_told_in_full_once(grade_text: GradeText) -> None:
+    line = "seen = memory_mask.unsqueeze(1).repeat_interleave(self.num_heads, dim=0)"
+    wrong = line.replace("memory_mask", "(memory_mask if memory_mask.all() else memory_mask & x)")
+    result = grade_text({"exercise9": edited(solution("exercise9"), (line, wrong))})
+    own = [c for c in result.checks if c.target == "CrossAttention" and c.failed]
+    full = {c.message for c in own if "raised RuntimeError: " in c.message}
+    others = {c.message for c in own if "raised a RuntimeError at line 234, as in" in c.message}
+    assert len(full) == 1, full
+    assert others
+
+
+def test_numbers_of_numpy_cost_their_form(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise12"), ("return loss.item()", "return loss.detach().cpu().numpy()")
+    )
+    result = grade_text({"exercise12": text})
+    step = next(t for t in result.targets if t.name == "training_step")
+    assert "it returned an ndarray" in _told(result, "training_step")
+    assert step.score >= 0.7 * step.max_score
+
+
+def test_schedule_of_the_first_paper_is_named(grade_text: GradeText) -> None:
+    result = grade_text({"exercise12": _SCHEDULE})
+    assert "falls with the root of the step" in _told(result, "learning_rate")
+
+
+def test_sequence_first_is_named(grade_text: GradeText) -> None:
+    old = "queries = self.to_queries(x)  # (b, t, h*d)"
+    text = edited(
+        solution("exercise3"),
+        (old, "x = x.permute(1, 0, 2)\n        queries = self.to_queries(x)"),
+        ("output = self.unify_heads(merged)", "output = self.unify_heads(merged).permute(1, 0, 2)"),
+    )
+    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    assert "x is read as (t, b, k)" in told
+
+
+def test_mistake_is_not_offered_again_beside_one_that_explains_nothing(
+    grade_text: GradeText,
+) -> None:
+    told = _told(grade_text({"exercise8": _INVERTED}), "causal_mask")
+    assert "true and false are exchanged" in told
+    assert "; or" not in told
