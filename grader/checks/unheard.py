@@ -133,7 +133,27 @@ def _asking(evidence: Evidence, name: str) -> Iterator[str]:
 
 
 def refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> Deviation | None:
-    """Say so where every call of a group raises, and no ordinary one does."""
+    """Say so where every call of a group raises, and no ordinary one does.
+
+    Other groups and properties that end at the same line have nothing else to say; where a part of
+    a group ends there, its own check tells it.
+    """
+    if not _is_refused(evidence, group):
+        return None
+    told = next(r for r in results if r.failed and r.id.name == group)
+    case = first_of(evidence, group)
+    where = f"with {_given(case) or named_in_full(case.gives)}"
+    if not case.of_what_it_gives and told.case is not None:
+        where = f"in the case '{told.case.name}'"
+    alike = [r for r in results if r.failed and r.place is not None and r.place == told.place]
+    groups = frozenset(r.id.name for r in alike if r.kind is Kind.SHAPE)
+    if not all(_is_refused(evidence, one) for one in groups):
+        return None
+    properties = frozenset(r.id.name for r in alike if r.kind is Kind.PROPERTY)
+    return Deviation(f"{where} {told.message}", told.next_step, groups | {group}, properties)
+
+
+def _is_refused(evidence: Evidence, group: str) -> bool:
     ended = {
         name: {
             evidence.answers[call.id].status
@@ -141,15 +161,7 @@ def refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> D
         }
         for name in (PLAIN, group)
     }
-    if ended != {PLAIN: {AnswerStatus.OK}, group: {AnswerStatus.RAISED}}:
-        return None
-    told = next(r for r in results if r.failed and r.id.name == group)
-    case = first_of(evidence, group)
-    where = f"with {_given(case) or named_in_full(case.gives)}"
-    if not case.of_what_it_gives and told.case is not None:
-        where = f"in the case '{told.case.name}'"
-    sentence = f"{where} {told.message}"
-    return Deviation(sentence, told.next_step, frozenset([group]))
+    return ended == {PLAIN: {AnswerStatus.OK}, group: {AnswerStatus.RAISED}}
 
 
 def first_of(evidence: Evidence, group: str) -> DrawnCase:

@@ -163,21 +163,26 @@ def try_(
 
 @click.command()
 @click.argument("exercise")
+@click.argument("target", default="")
 @click.option("--all", "every", is_flag=True, help="Give all of them, the plainest last.")
 @SUBMISSION
 @COURSE
-def hint(exercise: str, submission: Path | None, course: Path | None, *, every: bool) -> None:
+def hint(
+    exercise: str, target: str, submission: Path | None, course: Path | None, *, every: bool
+) -> None:
     """Give a hint on the first thing that is not right; each time a plainer one.
 
+    TARGET is a function or class of the exercise; else it is the first that is not right.
     In a course's source nothing is kept from one time to the next: --all gives them all.
 
     \b
-    Example:
+    Examples:
       grade hint exercise3
+      grade hint exercise3 fold_heads
     """
     from grader.cli.study import run_hint
 
-    click.echo(run_hint(exercise, course, submission, every=every))
+    click.echo(run_hint(exercise, course, submission, target, every=every))
 
 
 @click.command()

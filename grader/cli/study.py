@@ -108,9 +108,9 @@ def run_read(typed: str, course: Path | None, html: Path | None) -> str:
 
 
 def run_hint(
-    typed: str, course: Path | None, submission: Path | None, *, every: bool = False
+    typed: str, course: Path | None, submission: Path | None, target: str, *, every: bool = False
 ) -> str:
-    """Grade the exercise, and tell the next hint on the first thing that is not right, or all."""
+    """Grade the exercise, and tell the next hint on a target, or all; else on the first to mend."""
     from grader.grading.public import public_key
     from grader.report.student import render_told
     from grader.student.hints import take_hint
@@ -125,17 +125,23 @@ def run_hint(
         remember_result(desk.folder, result, source)
     if source.problem:
         return _unread(exercise, source)
-    told = take_hint(desk.folder, exercise, key, result, every=every)
-    given = _given(exercise, submission)
-    kept, width = desk.folder.shipped, screen_width()
-    return render_told(told, given, notebook=source.notebook, kept=kept, width=width)
+    told = take_hint(desk.folder, exercise, key, result, named=target, every=every)
+    return render_told(
+        told,
+        exercise.id,
+        target,
+        handed=_handed(submission),
+        notebook=source.notebook,
+        kept=desk.folder.shipped,
+        width=screen_width(),
+    )
 
 
-def _given(exercise: Exercise, submission: Path | None) -> str:
-    """What a command is given to do something about the same work."""
+def _handed(submission: Path | None) -> str:
+    """The option that names the same work once more."""
     if submission is None:
-        return exercise.id
-    return f"{exercise.id} --submission {shlex.quote(click.format_filename(submission))}"
+        return ""
+    return f"--submission {shlex.quote(click.format_filename(submission))}"
 
 
 def _unread(exercise: Exercise, source: Source) -> str:
@@ -159,7 +165,8 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         (found,) = desk.findings.of(desk.exercises, desk.submission)
         chosen = target_to_explain(exercise, found.result, target)
         trace = found.traces[chosen]  # a run of its own where nothing was kept
-    beside = beside_run(_given(exercise, submission), found.result, chosen)
+    given = " ".join(filter(None, (exercise.id, target, _handed(submission))))
+    beside = beside_run(given, found.result, chosen)
     if submission is None and (said := borrowed(desk.folder, exercise, desk.submission)):
         beside += (said,)
     return render_run(trace, exercise.id, chosen, beside, width=screen_width())

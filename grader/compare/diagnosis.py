@@ -11,6 +11,7 @@ import numpy as np
 from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names
 from grader.compare.needed import left_by_text
+from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, cases_named, first_wrong_call, named
 from grader.records.answers import Answer, AnswerStatus
@@ -200,6 +201,9 @@ class _Look:
         ]
         if sum(numbers) < _LEAST:
             return {}  # one case alone has many explanations
+        cases = self.evidence.numeric_calls(Action.FORWARD)
+        if all(judge_call(self.evidence, call, Group.OUTPUT).passed for call in cases):
+            return {}  # what a property alone shows needs no two mistakes that cancel out
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
         likely = {name for names in possible.names for name in names}

@@ -19,8 +19,8 @@ from grader.handin.read import method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, LooseThing, ParameterShape, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
-from grader.records.text import clean, shown_shape, with_article, without_folder
-from grader.worker.protocol import Action, Cause
+from grader.records.text import clean, shown_shape, without_folder
+from grader.worker.protocol import Cause
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
 _DEBUGGER = "BdbQuit"  # what Python's debugger raises where nobody answers it
@@ -126,22 +126,9 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
             fault=Fault.RAISED,
         )
     if error.type == _DEBUGGER:
-        return Judgement(
-            Status.FAILED,
-            f"a debugger stops `{name}` ({_place(error)})"
-            if error.frames
-            else f"a debugger stops `{name}`",
-            next_step="take out `breakpoint()` or `set_trace()`",
-            case=case,
-            fault=Fault.RAISED,
-        )
-    return _explain_raised(evidence, error, case)
-
-
-def _explain_raised(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> Judgement:
-    """Say what was raised where, in full in one check alone."""
-    name, reason = evidence.target.name, advise_on_error(evidence, error, case)
-    raised = Judgement(
+        return _explain_debugger(name, error, case)
+    reason = advise_on_error(evidence, error, case)
+    return Judgement(
         Status.FAILED,
         f"`{name}` raised {describe_student_error(evidence, error)}",
         next_step=reason.text,
@@ -150,24 +137,16 @@ def _explain_raised(evidence: Evidence, error: StudentError, case: DrawnCase | N
         trap=lesson_of(evidence, reason),
         fault=Fault.RAISED,
     )
-    if told := _told_in(evidence, error, case):
-        where = f"line {error.frames[-1].line}"
-        said = f"`{name}` raised {with_article(clean(error.type, 80))} at {where}, as in the case"
-        return replace(raised, message=f"{said} '{told.name}'", next_step="mend that one first")
-    return raised
 
 
-def _told_in(evidence: Evidence, error: StudentError, case: DrawnCase | None) -> DrawnCase | None:
-    """Return another case whose check tells the same exception of the same line in full."""
-    firsts: dict[str, tuple[DrawnCase, StudentError]] = {}
-    for call in evidence.numeric_calls(Action.FORWARD):
-        answer, own = evidence.answers.get(call.id), evidence.case(call)
-        if answer is not None and answer.error is not None:
-            firsts.setdefault(own.group, (own, answer.error))
-    for told, ended in firsts.values():
-        if error.frames and (ended.type, ended.frames[-1:]) == (error.type, error.frames[-1:]):
-            return None if case is None or told.id == case.id else told
-    return None
+def _explain_debugger(name: str, error: StudentError, case: DrawnCase | None) -> Judgement:
+    return Judgement(
+        Status.FAILED,
+        f"a debugger stops `{name}`{f' ({_place(error)})' if error.frames else ''}",
+        next_step="take out `breakpoint()` or `set_trace()`",
+        case=case,
+        fault=Fault.RAISED,
+    )
 
 
 def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:

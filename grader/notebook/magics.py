@@ -34,7 +34,7 @@ from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
 from grader.student.tries import chosen_question, keep_tried, questions_of
 
-_WORDS = {"explain": (1, 2), "list": (0, 0), "try": (1, 3)}  # behind a magic; else one
+_WORDS = {"hint": (1, 2), "explain": (1, 2), "list": (0, 0), "try": (1, 3)}  # else one
 _HELP = ("--help", "-h", "help")
 
 
@@ -72,12 +72,12 @@ class Asked:
         return render_questions(self.questions, command=COMMAND)
 
 
-def hint(typed: str) -> Said:
+def hint(typed: str, target: str = "") -> Said:
     """Grade the cells that were run, and tell the next hint; raises GraderError."""
     graded = grade_cells(typed)
-    key = graded.engine.keys.keys[graded.exercise.id]
-    told = take_hint(graded.engine.folder, graded.exercise, key, graded.run.result)
-    text = render_told(told, graded.exercise.id, notebook=True, command=COMMAND)
+    key, result = graded.engine.keys.keys[graded.exercise.id], graded.run.result
+    told = take_hint(graded.engine.folder, graded.exercise, key, result, named=target)
+    text = render_told(told, graded.exercise.id, target, notebook=True, command=COMMAND)
     return Said(click.unstyle(text))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from grader.records.text import counted, printable
+from grader.records.text import counted, listed, printable
 from grader.report.formulas import plain
 from grader.report.layout import columns, padded, width_of, wrapped
 from grader.report.terminal import heading
@@ -70,8 +70,10 @@ _QUOTED = 2  # passages at most; of more the titles tell enough
 
 def render_told(
     told: Told | None,
-    given: str,
+    exercise: str,
+    target: str = "",
     *,
+    handed: str = "",
     notebook: bool = False,
     command: str = "grade ",
     kept: bool = True,
@@ -79,13 +81,13 @@ def render_told(
 ) -> str:
     """Return the hints that were told, the newest last, and where the lesson speaks of it.
 
-    `given` is what the command was given: the exercise, and where it was handed in. A line is named
-    where the student has a file of lines, and not a notebook. `command` is how a command begins;
-    the next hint is offered where it is `kept` which were told.
+    `target` is the one that was asked for, if any, and `handed` the option that says where the work
+    is. A line is named where the student has a file of lines, and not a notebook. `command` is how
+    a command begins; the next hint is offered where it is `kept` which were told.
     """
-    exercise = given.partition(" ")[0]
+    given = " ".join(filter(None, (exercise, target, handed)))
     if told is None:
-        return f"{exercise} is complete: no hint is needed."
+        return f"{target or exercise} is complete: no hint is needed."
     advice, degree = told.advice, told.degree
     count = len(advice.hints)
     lines = [click.style(f"{exercise} · {advice.target} · hint {degree} of {count}", bold=True)]
@@ -101,7 +103,17 @@ def render_told(
         what, after = "a plainer one", f"{command}hint {given}"
         if not kept:
             what, after = "all of them", f"{after} --all"
-    return "\n".join([*lines, "", *wrapped(f"{what}: {after}", width, first="  ", hang=2)])
+    lines += ["", *wrapped(f"{what}: {after}", width, first="  ", hang=2)]
+    return "\n".join([*lines, *_of_others(told, exercise, handed, command, width)])
+
+
+def _of_others(told: Told, exercise: str, handed: str, command: str, width: int) -> list[str]:
+    """Say what else there are hints on."""
+    if not told.others:
+        return []
+    after = " ".join(filter(None, (f"{command}hint", exercise, told.others[0], handed)))
+    said = f"there are hints on {listed(told.others)}, too: {after}"
+    return wrapped(said, width, first="  ", hang=2)
 
 
 def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:

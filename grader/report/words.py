@@ -11,6 +11,7 @@ from grader.records.results import (
     ExerciseResult,
     Facts,
     Kind,
+    Place,
     Remark,
     Status,
 )
@@ -128,7 +129,19 @@ def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
         shown = check.status is not Status.PASSED and check.kind is not Kind.BUG
         if shown and not skipped and not check.told:
             told.setdefault(check.message, check)
-    return list(told.values())
+    return _each_line_once(list(told.values()))
+
+
+def _each_line_once(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """Failed checks, of which only the first that ended at a line tells its error."""
+    firsts: dict[Place, CheckResult] = {}
+    told = []
+    for check in checks:
+        if check.place and firsts.setdefault(check.place, check) is not check:
+            said = f"it ends at line {check.place.line}, too"
+            check = replace(check, message=said, next_step="mend that first")
+        told.append(check)
+    return told
 
 
 def sole_reason(result: ExerciseResult) -> CheckResult | None:

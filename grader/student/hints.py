@@ -47,6 +47,7 @@ class Told:
 
     advice: Advice
     degree: int  # how many of its hints, from 1
+    others: tuple[str, ...] = ()  # targets that there is advice on as well
 
 
 def take_hint(
@@ -55,20 +56,26 @@ def take_hint(
     key: AnswerKey,
     result: ExerciseResult,
     *,
+    named: str = "",
     every: bool = False,
 ) -> Told | None:
-    """Return the advice on a result, None where all is right.
+    """Return the advice on a result, or on the target that is named; None where that is right.
 
-    It has one hint more than last time, or `every` one.
+    It has one hint more than last time, or `every` one. Raises UsageError as target_to_explain.
     """
-    advice = next_hint(exercise, key, result, read_lesson(untouched_stub(folder, exercise)))
+    if named:
+        target_to_explain(exercise, result, named)
+    lesson = read_lesson(untouched_stub(folder, exercise))
+    advice = next_hint(exercise, key, result, lesson, named)
     if advice is None:
         return None
     topic = f"{advice.target}/{advice.topic}"
     before = load_progress(folder).of(exercise.id).hints.get(topic, 0)
     degree = len(advice.hints) if every else min(before + 1, len(advice.hints))
     remember_hint(folder, exercise.id, topic, degree)
-    return Told(advice, degree)
+    begun = {check.target for check in result.checks if check.failed and not check.unwritten}
+    others = (one.name for one in _to_mend(exercise, result) if one.name in begun)
+    return Told(advice, degree, tuple(name for name in others if name != advice.target))
 
 
 def target_to_explain(exercise: Exercise, result: ExerciseResult, named: str = "") -> str:
@@ -97,10 +104,14 @@ def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
 
 
 def next_hint(
-    exercise: Exercise, key: AnswerKey, result: ExerciseResult, lesson: Sequence[Passage]
+    exercise: Exercise,
+    key: AnswerKey,
+    result: ExerciseResult,
+    lesson: Sequence[Passage],
+    named: str = "",
 ) -> Advice | None:
-    """Return advice on the first target that is to be mended, None where all is right."""
-    for target in _to_mend(exercise, result):
+    """Return advice on the first target to mend, or on the named one; None where it is right."""
+    for target in (one for one in _to_mend(exercise, result) if named in ("", one.name)):
         checks = [check for check in result.checks if check.target == target.name]
         failed = [check for check in checks if check.status is not Status.PASSED]
         found = [d for d in result.diagnoses if d.target == target.name]

@@ -56,6 +56,12 @@ def test_hint_on_right_cells_says_so(ask: Ask) -> None:
     assert repr(ask("hint", "3", _PERFECT)) == "exercise3 is complete: no hint is needed."
 
 
+def test_hint_is_on_the_target_that_is_named(ask: Ask) -> None:
+    assert repr(ask("hint", "3 fold_heads", _WRONG)) == "fold_heads is complete: no hint is needed."
+    named = repr(ask("hint", "3 MultiHeadSelfAttention", _WRONG))
+    assert "a plainer one: %hint exercise3 MultiHeadSelfAttention" in named
+
+
 def test_explain_shows_the_run_of_the_cells(ask: Ask) -> None:
     assert "exercise3 · MultiHeadSelfAttention" in repr(ask("explain", "3", _WRONG))
     assert "exercise3 · fold_heads" in repr(ask("explain", "3 fold_heads", _WRONG))

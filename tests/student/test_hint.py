@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import click
 import pytest
-from support import EXERCISES, SUBMISSIONS, RunGrade, solution
+from support import EXERCISES, SUBMISSIONS, RunGrade, edited, solution
 
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
 from grader.course.lesson import read_lesson
+from grader.errors import UsageError
 from grader.grading.engine import Engine
 from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
@@ -25,7 +26,7 @@ from grader.records.results import (
 )
 from grader.report.explained import render_run
 from grader.report.student import render_told
-from grader.student.hints import Advice, Told, next_hint
+from grader.student.hints import Advice, Told, next_hint, take_hint
 
 
 def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
@@ -154,6 +155,27 @@ def test_hints_on_an_exception_lead_to_its_trap(shipped_engine: Engine) -> None:
 
 def test_hints_end_where_all_is_right(shipped_engine: Engine) -> None:
     assert _advice(shipped_engine, "perfect", "exercise3") is None
+
+
+def test_hint_names_what_else_there_are_hints_on(shipped_engine: Engine) -> None:
+    folder = shipped_engine.folder
+    exercise, key = folder.course.exercise("exercise3"), shipped_engine.keys.keys["exercise3"]
+    wrong = edited(
+        solution("exercise3"),
+        ("def unfold_heads(", "def unfold_heads_later("),
+        ("keys = self.to_keys(x)", "keys = self.to_queries(x)"),
+    )
+    result = _result_of(shipped_engine, "exercise3", wrong)
+    told = take_hint(folder, exercise, key, result, every=True)
+    assert told is not None
+    assert (told.advice.target, told.others) == ("unfold_heads", ("MultiHeadSelfAttention",))
+    command = "grade hint exercise3 MultiHeadSelfAttention --submission x"
+    assert command in " ".join(render_told(told, "exercise3", handed="--submission x").split())
+    named = take_hint(folder, exercise, key, result, named="MultiHeadSelfAttention", every=True)
+    assert named is not None
+    assert named.advice.target == "MultiHeadSelfAttention"
+    with pytest.raises(UsageError, match="exercise3 has no 'heads'; it has fold_heads, "):
+        take_hint(folder, exercise, key, result, named="heads")
 
 
 def test_hints_are_told_one_more_each_time(shipped_engine: Engine) -> None:
