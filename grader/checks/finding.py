@@ -180,11 +180,7 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
     registered = _audits(evidence) if count == explained else frozenset()
     found = []
     if absent:
-        own = " and ".join(_own_layer(info, role.name) for role in absent)
-        layers = " and ".join(_layer(info, role.name) for role in absent)
-        named = own if evidence.target.free_names else layers
-        said = f"{named} {'has' if len(absent) == 1 else 'have'} no bias"
-        step = evidence.words.biased.format(own)
+        said, step = _of_missing(evidence, info, [role.name for role in absent])
         found.append(Deviation(said, step, frozenset([BIASES]), registered, of_biases=True))
     if surplus and registered:
         asked = "bias" in evidence.key.plan.groups(evidence.target.name)
@@ -195,6 +191,18 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         step = (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
+
+
+def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[str, str]:
+    """Say which layers have no bias, or one with the option alone; and what to do."""
+    own = " and ".join(_own_layer(info, role) for role in roles)
+    layers = " and ".join(_layer(info, role) for role in roles)
+    named = own if evidence.target.free_names else layers
+    given = [evidence.answers[c.id].info for c in evidence.numeric_calls(Action.FORWARD, "bias")]
+    there = {role for one in given for bound in one.bound for role in bound.roles}
+    what = "a bias with bias=True alone" if there.issuperset(roles) else "no bias"
+    said = f"{named} {'has' if len(roles) == 1 else 'have'} {what}"
+    return said, evidence.words.biased.format(own)
 
 
 def _audits(evidence: Evidence) -> frozenset[str]:

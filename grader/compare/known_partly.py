@@ -163,13 +163,14 @@ class _Look:
         return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)
 
     def _by_one_size(self, explained: Array) -> bool:
-        """Whether what is explained has a size, beyond 1, that no other wrong case has.
+        """Whether what is explained has a size, beyond 1, that no other case of wrong values has.
 
         It may be so by chance: 2 / √d is 1 where d is 4. With a size of 1 mistakes often vanish.
         """
         dims = [self.evidence.case(call).dims for call in self.calls]
         here = [dims[i] for i in np.flatnonzero(explained)]
-        others = [dims[i] for i in np.flatnonzero(self.wrong & ~explained)]
+        left = np.flatnonzero(self.wrong & ~explained)
+        others = [dims[i] for i in left if self._in_shape(self.calls[i])]
         return bool(others) and any(
             size > 1
             and all(one.get(dim) == size for one in here)
@@ -187,6 +188,10 @@ class _Look:
     def _outputs(self, call: Call) -> list[Array]:
         answer = self.evidence.answers[call.id]
         return list(of_group(answer.tensors, Group.OUTPUT).values()) if self._ended(call) else []
+
+    def _in_shape(self, call: Call) -> bool:
+        due = of_group(self.evidence.key.answers[call.id].tensors, Group.OUTPUT).values()
+        return [came.shape for came in self._outputs(call)] == [one.shape for one in due]
 
     def _ended(self, call: Call) -> bool:
         return self.evidence.answers[call.id].status is AnswerStatus.OK
@@ -220,8 +225,9 @@ def _worded(
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
     others = f"In the other {'one' if wrong - count == 1 else wrong - count} it "
     others += f"equals what comes out when {ways_of(alone)}" if alone else "does not"
+    where = f"{count} of the {wrong}" if count < wrong else f"all {wrong}"
     said = (
-        f"In {count} of the {wrong} cases that are wrong your output equals, to {far}, "
+        f"In {where} cases that are wrong your output equals, to {far}, "
         f"what comes out when {ways_of(groups)}. {others if count < wrong else _NOT_ALL}."
     )
     return Diagnosis(

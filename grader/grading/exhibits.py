@@ -84,12 +84,11 @@ def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tup
 
 
 def _exhibit(target: Target, trace: Trace) -> Exhibit:
-    sizes = ", ".join(f"{name}={size}" for name, size in trace.case.dims.items())
     passed = _all_close(trace)
     panels = _output_panels(target, trace) + _step_panels(trace, trace.wrong)
     return Exhibit(
         target.name,
-        f"{trace.case.name} ({sizes})",
+        trace.shown_case,
         tuple(panels),
         _drawing(target, trace, passed=passed) if trace.steps else None,
     )

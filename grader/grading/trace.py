@@ -16,6 +16,7 @@ from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import State
+from grader.records.text import clean
 from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of, place_of
 
 if TYPE_CHECKING:  # what was kept is shown without what grades
@@ -66,6 +67,15 @@ class Trace:
     trouble: str = ""  # one sentence where the run ended early, or no step tells what is wrong
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
+    given: tuple[str, ...] = ()  # arguments, for the submission has other defaults
+
+    @property
+    def shown_case(self) -> str:
+        """The case in words: its name, its sizes, and what was given beyond it."""
+        sizes = ", ".join(f"{name}={size}" for name, size in self.case.dims.items())
+        named = " and ".join(f"`{name}`" for name in self.given)
+        given = f"; given is {named}, for want of the default that is asked for" if named else ""
+        return f"{self.case.name} ({sizes}){given}"
 
     def letters(self, shape: Sequence[int]) -> str:
         """Return a shape in the lesson's letters, "" where a size could be two of them.
@@ -151,6 +161,7 @@ def _trace(
         trouble=_trouble(outcome, evidence.words.noun) if stopped else _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
+        given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
     )
 
 

@@ -59,10 +59,16 @@ class Incremental(Kind):
         other = replace(planner.main, slug=self.name, number=2)
         again = planner.inputs(other, Case(name=MAIN))
         half = size // 2
-        cuts = {"single": (1,) * size, "uneven": tuple(n for n in (half, 1, size - half - 1) if n)}
+        # what a long piece sees of itself tells several mistakes apart
+        several = {
+            "single": (1,) * size,
+            "uneven": (half, 1, size - half - 1),
+            "long": (1, size - 1),
+        }
+        cuts = {name: tuple(n for n in lengths if n) for name, lengths in several.items()}
         for name, lengths in cuts.items():
             for twice in (False,) if self.once else (False, True):
-                pieces = Pieces(
+                cut = Pieces(
                     lengths,
                     _inputs(target, self.dim),
                     self._joined(target),
@@ -71,7 +77,7 @@ class Incremental(Kind):
                 )
                 part = f"{name}-{_TWICE}" if twice else name
                 planner.add(
-                    planner.derived(self.name, Action.PIECES, part=part, again=again, pieces=pieces)
+                    planner.derived(self.name, Action.PIECES, part=part, again=again, pieces=cut)
                 )
 
     def judge(self, evidence: Evidence) -> Judgement:

@@ -31,10 +31,8 @@ def render_run(
     if trace is None:
         none = f"{exercise}: {target} has no case whose steps can be shown."
         return "\n".join([none, *last])
-    case = trace.case
-    sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
     lines = [click.style(f"{exercise} · {trace.target}", bold=True)]
-    lines += wrapped(f"case {case.name} ({sizes})", width, first="  ", hang=2)
+    lines += wrapped(f"case {trace.shown_case}", width, first="  ", hang=2)
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
     if any(step.state is State.OPEN for step in trace.steps):

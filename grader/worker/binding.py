@@ -298,11 +298,12 @@ def _runs(roles: Sequence[Role]) -> list[list[Role]]:
     """Neighbours of one kind that could be fused, longest first.
 
     Weights and biases alternate in the order of registration, so neighbours are counted
-    among the roles of their own kind.
+    among the roles of their own kind; a norm's weight and bias are vectors both.
     """
     found: list[list[Role]] = []
-    for kind in (RoleKind.LINEAR, RoleKind.BIAS):
-        alike = [role for role in roles if role.kind is kind]
+    fused = [role for role in roles if role.kind is not RoleKind.TABLE]
+    for kind in dict.fromkeys((role.kind, _last(role.name)) for role in fused):
+        alike = [role for role in fused if (role.kind, _last(role.name)) == kind]
         for start in range(len(alike)):
             for end in range(start + 2, len(alike) + 1):
                 found.append(alike[start:end])

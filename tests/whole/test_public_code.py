@@ -3,6 +3,9 @@
 import pytest
 from support import GradeText, edited, find_check, solution
 
+from grader.grading.engine import Engine
+from grader.grading.trace import trace_target
+from grader.handin.read import Source, Submission
 from grader.records.results import ExerciseResult, Status
 from grader.report.words import distinct_failures
 
@@ -77,6 +80,35 @@ import torch
 def causal_mask(seq_len, *, device=None):
     ones = torch.ones(1, seq_len, seq_len, dtype=torch.bool, device=device)
     return ones.triu(1)
+"""
+
+_HALVES = """
+import torch
+from torch import nn
+
+
+def sinusoidal_encoding(seq_len, embed_dim):
+    half = embed_dim // 2
+    rates = 1 / 10000 ** (torch.arange(half)[None, :] / half)
+    angles = torch.arange(seq_len)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+class LearnedPositionEmbedding(nn.Module):
+    def __init__(self, embed_dim, max_len):
+        super().__init__()
+        self.pos = nn.Parameter(torch.randn(max_len, embed_dim))
+
+    def forward(self, x):
+        if x.size(1) > len(self.pos):
+            raise ValueError("too long")
+        return x + self.pos[-x.size(1) :]
+"""
+_ONE_MAXIMUM = """
+def self_attention(x):
+    scores = x @ x.mT
+    weights = (scores - scores.max()).exp()
+    return weights / weights.sum(-1, keepdim=True) @ x
 """
 
 
@@ -273,3 +305,34 @@ def test_mistake_is_not_offered_again_beside_one_that_explains_nothing(
     told = _told(grade_text({"exercise8": _INVERTED}), "causal_mask")
     assert "true and false are exchanged" in told
     assert "; or" not in told
+
+
+def test_explain_says_what_was_given_for_want_of_the_default(
+    shipped_engine: Engine,
+) -> None:
+    engine = shipped_engine
+    text = edited(solution("exercise4"), ("size = 4 * embed_dim", "size = 2 * embed_dim"))
+    exercise = engine.folder.course.exercise("exercise4")
+    source = Source(exercise.file, units=((exercise.file, text),))
+    others = {e.id: Source(e.file, problem="") for e in engine.folder.course.exercises}
+    run = engine.run(exercise, Submission({**others, "exercise4": source}), quick=True)
+    trace = trace_target(exercise.target("FeedForward"), run)
+    assert trace is not None
+    assert trace.shown_case == (
+        "main (b=2, t=3, k=5); given is `hidden_dim`, for want of the default that is asked for"
+    )
+
+
+def test_sines_before_cosines_are_named_where_an_odd_width_is_short(grade_text: GradeText) -> None:
+    result = grade_text({"exercise6": _HALVES})
+    told = _told(result, "sinusoidal_encoding")
+    assert "In 3 of the 4 cases that are wrong your output equals" in told
+    assert "all sines come first, then all cosines" in told
+    assert "the last rows of the table are used" in _told(result, "LearnedPositionEmbedding")
+
+
+def test_one_maximum_for_all_rows_is_named(grade_text: GradeText) -> None:
+    result = grade_text({"exercise1": _ONE_MAXIMUM})
+    told = _told(result, "self_attention")
+    assert "one maximum of all scores is subtracted" in told
+    assert "transposed" not in told

@@ -41,7 +41,7 @@ _TOLD = (
     ("no dropout acts", ()),
     (_DRAWN, ()),
     (r"`dropout` is [\d.]+ where it is not given", ("dropout",)),
-    ("have? no bias|has no bias", ("bias-missing",)),
+    ("(have|has) (no bias|a bias with bias=True alone)", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
     ("is not used|changes nothing", ("option-unheard",)),
     ("is no argument of", ("option-refused",)),
