@@ -149,20 +149,28 @@ def _trace(
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
-    unknown = State.NOT_REACHED if stopped else State.OPEN
-    steps = _steps(target, key.steps(call.id), found, recorded, unknown)
+    steps = _steps(target, key.steps(call.id), found, recorded, State.NOT_REACHED)
+    made = _made(steps, recorded, evidence)
+    if not stopped or _goes_on(made):
+        steps = _steps(target, key.steps(call.id), found, recorded, State.OPEN)
     return Trace(
         target=target.name,
         case=evidence.case(call),
         steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
-        made=_made(steps, recorded, evidence),
+        made=made,
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) if stopped else _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
         given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
     )
+
+
+def _goes_on(made: Sequence[Made]) -> bool:
+    """Whether a run made more than the steps that are right: what else it reached is not known."""
+    own = [one for one in made if not one.given]
+    return bool(own) and not own[-1].steps
 
 
 def _trouble(outcome: Judgement, noun: str) -> str:
