@@ -21,6 +21,7 @@ from grader.compare.outcomes import judge_call, other_form
 from grader.course.expressions import literal
 from grader.course.models import Target
 from grader.properties.base import kinds_of
+from grader.properties.dtype import Dtype
 from grader.properties.raises import Raises
 from grader.properties.registered import Registered
 from grader.records.answers import Answer, AnswerStatus, Info, ParameterShape
@@ -76,11 +77,12 @@ def _about_the_rest(evidence: Evidence, results: Sequence[CheckResult]) -> list[
 def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
     """Return those deviations that are so whatever the values are.
 
-    They are of biases, of what is refused, and of properties that say it by themselves.
+    They are of biases, of what is refused, of precision, and of properties that say it by
+    themselves.
     """
     missing = any(r.failed and r.id.name == BIASES and r.kind in OF_CASES for r in results)
     properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    apart = frozenset(p.name for p in properties if isinstance(p, Raises) or p.step_alone)
+    apart = frozenset(p.name for p in properties if isinstance(p, Raises | Dtype) or p.step_alone)
     about = _about_properties(evidence, results)
     return [
         *_about_biases(evidence, missing=missing),

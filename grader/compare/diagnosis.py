@@ -355,7 +355,8 @@ class _Look:
             compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
             bound=by_values or not self._unbound(),
         )
-        return named(self.evidence, groups, others, claim.sentence)
+        told = named(self.evidence, groups, others, claim.sentence)
+        return replace(told, where=where.strip(" ()"))
 
     def _is_said(self, name: str) -> bool:
         """Whether deviations tell all that a bug fails here."""

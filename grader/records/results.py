@@ -209,6 +209,7 @@ class Diagnosis:
     deviations: tuple[str, ...] = ()  # other ways in which it is not as asked for, one by one
     ways: tuple[str, ...] = ()  # the bugs as the key names them, each with its variant
     either: tuple[str, ...] = ()  # those of which it is one, where that is not known
+    where: str = ""  # the cases by name that it is about, "" for all that are wrong
 
     @property
     def sentence(self) -> str:

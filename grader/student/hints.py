@@ -139,6 +139,8 @@ def _of_bug(
     if diagnosis.either:  # the plainest would say more than is known
         alike = [key.book.by_key(name) for name in diagnosis.either]
         hints[-1:] = [f"If {one.when}: {one.hints[-1]}" for one in alike]
+    if diagnosis.where:  # elsewhere it is not so
+        hints = [f"Where your output is wrong ({diagnosis.where}): {hint}" for hint in hints]
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),

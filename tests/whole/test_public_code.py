@@ -8,6 +8,7 @@ from grader.grading.trace import trace_target
 from grader.handin.read import Source, Submission
 from grader.records.results import ExerciseResult, Status
 from grader.report.words import distinct_failures
+from grader.student.hints import next_hint
 
 _DROPPED = "output = self.dropout(projected)"
 _FEED_FORWARD = """
@@ -109,6 +110,12 @@ def self_attention(x):
     scores = x @ x.mT
     weights = (scores - scores.max()).exp()
     return weights / weights.sum(-1, keepdim=True) @ x
+"""
+_SMALL_EPSILON = """
+def attention_weights(query, key, *, scale=None):
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    weights = (query @ key.mT * scale).exp()
+    return weights / (weights.sum(-1, keepdim=True) + 1e-9)
 """
 
 
@@ -336,3 +343,45 @@ def test_one_maximum_for_all_rows_is_named(grade_text: GradeText) -> None:
     told = _told(result, "self_attention")
     assert "one maximum of all scores is subtracted" in told
     assert "transposed" not in told
+
+
+def test_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
+    told = _told(grade_text({"exercise1": _SMALL_EPSILON}), "attention_weights")
+    assert "the softmax overflows for large scores" in told
+    assert "float32 or an epsilon of its own" in told
+    assert "forced to float32" not in told
+
+
+def test_last_norm_behind_its_sum_is_one_mistake(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        ("self.norm3(cross_attention_sum)", "cross_attention_sum"),
+        (
+            "output = cross_attention_sum + self.dropout(transformed)",
+            "output = self.norm3(cross_attention_sum + self.dropout(transformed))",
+        ),
+    )
+    told = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    assert "norm3 stands behind the feed-forward network's sum" in told
+    assert "left out" not in told
+
+
+def test_exchange_that_raises_is_named_whole(grade_text: GradeText) -> None:
+    right = "self.cross_attention(cross_attention_input, memory, memory_mask)"
+    wrong = "self.cross_attention(memory, cross_attention_input, memory_mask)"
+    result = grade_text({"exercise9": edited(solution("exercise9"), (right, wrong))})
+    told = _told(result, "DecoderLayer")
+    assert told.startswith("Where your output can be compared, it equals, to 1e-12, what comes out")
+    assert "cross-attention gets the memory first" in told
+
+
+def test_hint_on_an_option_says_where_it_holds(shipped_engine: Engine) -> None:
+    exercise = shipped_engine.folder.course.exercise("exercise4")
+    gelu = ("nn.functional.gelu(hidden)", "hidden")
+    source = Source(exercise.file, units=((exercise.file, edited(solution("exercise4"), gelu)),))
+    others = {e.id: Source(e.file, problem="") for e in shipped_engine.folder.course.exercises}
+    submission = Submission({**others, "exercise4": source})
+    result = shipped_engine.run(exercise, submission, quick=True).result
+    advice = next_hint(exercise, shipped_engine.keys.keys["exercise4"], result, [])
+    assert advice is not None
+    assert all(hint.startswith("Where your output is wrong (GELU") for hint in advice.hints[:2])
