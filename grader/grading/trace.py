@@ -67,15 +67,14 @@ class Trace:
     trouble: str = ""  # one sentence where the run ended early, or no step tells what is wrong
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
-    given: tuple[str, ...] = ()  # arguments, for the submission has other defaults
+    given: tuple[str, ...] = ()  # arguments whose default may be another in the submission
 
     @property
     def shown_case(self) -> str:
         """The case in words: its name, its sizes, and what was given beyond it."""
         sizes = ", ".join(f"{name}={size}" for name, size in self.case.dims.items())
-        named = " and ".join(f"`{name}`" for name in self.given)
-        given = f"; given is {named}, for want of the default that is asked for" if named else ""
-        return f"{self.case.name} ({sizes}){given}"
+        given = "".join(f"; `{name}` is given" for name in self.given)
+        return f"{self.case.name} ({sizes}{given})"
 
     def letters(self, shape: Sequence[int]) -> str:
         """Return a shape in the lesson's letters, "" where a size could be two of them.

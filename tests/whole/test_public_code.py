@@ -273,11 +273,20 @@ def test_error_of_one_line_is_told_in_full_once(grade_text: GradeText) -> None:
     line = "seen = memory_mask.unsqueeze(1).repeat_interleave(self.num_heads, dim=0)"
     wrong = line.replace("memory_mask", "(memory_mask if memory_mask.all() else memory_mask & x)")
     result = grade_text({"exercise9": edited(solution("exercise9"), (line, wrong))})
+    told = [one for found in result.diagnoses for one in found.deviations]
+    assert sum("raised RuntimeError: " in one for one in told) == 1
+    shown = [c.message for c in distinct_failures(result.checks) if c.target == "CrossAttention"]
+    assert shown == []
+
+
+def test_line_that_ends_a_part_of_a_group_is_told_by_its_check(grade_text: GradeText) -> None:
+    line = "seen = memory_mask.unsqueeze(1).repeat_interleave(self.num_heads, dim=0)"
+    wrong = line.replace("memory_mask", "(memory_mask if memory_mask.all() or b == 1 else x[s])")
+    result = grade_text({"exercise9": edited(solution("exercise9"), (line, wrong))})
     own = [c for c in result.checks if c.target == "CrossAttention"]
-    shown = {c.id.in_target: c.message for c in distinct_failures(own)}
-    assert "raised RuntimeError: " in shown["shape/memory_mask"]
-    assert "it ends at line 234, as shape/memory_mask does" in shown.values()
-    assert sum("RuntimeError" in message for message in shown.values()) == 1
+    shown = [c.message for c in distinct_failures(own)]
+    assert sum("raised IndexError: " in message for message in shown) == 1
+    assert "it ends at line 234, too" in shown
 
 
 def test_numbers_of_numpy_cost_their_form(grade_text: GradeText) -> None:
@@ -314,7 +323,7 @@ def test_mistake_is_not_offered_again_beside_one_that_explains_nothing(
     assert "; or" not in told
 
 
-def test_explain_says_what_was_given_for_want_of_the_default(
+def test_explain_says_what_was_given_where_the_default_may_be_another(
     shipped_engine: Engine,
 ) -> None:
     engine = shipped_engine
@@ -325,9 +334,7 @@ def test_explain_says_what_was_given_for_want_of_the_default(
     run = engine.run(exercise, Submission({**others, "exercise4": source}), quick=True)
     trace = trace_target(exercise.target("FeedForward"), run)
     assert trace is not None
-    assert trace.shown_case == (
-        "main (b=2, t=3, k=5); given is `hidden_dim`, for want of the default that is asked for"
-    )
+    assert trace.shown_case == "main (b=2, t=3, k=5; `hidden_dim` is given)"
 
 
 def test_sines_before_cosines_are_named_where_an_odd_width_is_short(grade_text: GradeText) -> None:
@@ -377,7 +384,7 @@ def test_exchange_that_raises_is_named_whole(grade_text: GradeText) -> None:
 
 def test_hint_on_an_option_says_where_it_holds(shipped_engine: Engine) -> None:
     exercise = shipped_engine.folder.course.exercise("exercise4")
-    gelu = ("nn.functional.gelu(hidden)", "hidden")
+    gelu = ("else nn.GELU()", "else nn.Identity()")
     source = Source(exercise.file, units=((exercise.file, edited(solution("exercise4"), gelu)),))
     others = {e.id: Source(e.file, problem="") for e in shipped_engine.folder.course.exercises}
     submission = Submission({**others, "exercise4": source})
