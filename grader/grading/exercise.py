@@ -23,7 +23,6 @@ from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.left_aside import Aside
-from grader.compare.retry import same_outputs
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
@@ -328,15 +327,14 @@ def _locate(
     if behind.used:
         return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
-    return by_cases or _drawn(evidence, rounds) or located
+    return by_cases or _drawn(evidence) or located
 
 
-def _drawn(evidence: Evidence, rounds: Rounds) -> Diagnosis | None:
-    """Say that a wrong output is drawn at random, if a second call makes another one."""
+def _drawn(evidence: Evidence) -> Diagnosis | None:
+    """Say that a wrong output is drawn at random, if a second call of the same made another one."""
     call = first_wrong_call(evidence)
-    if call is None or same_outputs(evidence.answers[call.id], rounds.draw_again(call)):
-        return None
-    return drawn(evidence)
+    random = call is not None and evidence.answers[call.id].info.random
+    return drawn(evidence) if random else None
 
 
 def _first_wrong(

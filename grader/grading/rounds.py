@@ -127,11 +127,6 @@ class Rounds:
                 answers |= self._run_in(kind, some, kept=kept if job.plain else None)
         return answers
 
-    def draw_again(self, call: Call) -> Answer:
-        """Make a call once more with other random numbers."""
-        again = [replace(call, seed=1, watch=False)]
-        return self._run_in(call.earlier, again, kept=self.kept)[call.id]
-
     def arrange_by_steps(self, call: Call, names: Sequence[str]) -> Mapping[str, Answer] | None:
         """Take a target's layers as most of the reference's steps come up in `call`.
 

@@ -11,8 +11,8 @@ from grader.compare.outcomes import sound_calls
 from grader.compare.vocabulary import Vocabulary
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, needs_parameters
-from grader.records.answers import AnswerStatus
-from grader.records.calls import DrawnCase
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.results import Status
 from grader.records.text import clean
@@ -40,31 +40,52 @@ def judge_trained(evidence: Evidence) -> Judgement:
 
     Once is enough: a mistake elsewhere may be without a gradient on some case.
     """
-    failures: dict[str, Judgement] = {}
-    cuts: list[tuple[set[str], set[str]]] = []  # names that are there, and those without a gradient
+    never = _never_reached(evidence)
     for call in sound_calls(evidence, Action.GRADIENT):
-        answer, expected = evidence.answers[call.id], evidence.key.answers[call.id]
-        if call.id in evidence.answers32 and answer.status is AnswerStatus.RAISED:
-            answer = evidence.answers32[call.id]
+        answer, expected = _answer(evidence, call), evidence.key.answers[call.id]
         case = evidence.case(call)
         if answer.status is not AnswerStatus.OK:
             return explain_status(evidence, answer, case)
         gradients = of_group(expected.tensors, Group.GRADIENT)
         idle = {role for role, one in gradients.items() if np.abs(one).max(initial=0.0) < 1e-12}
-        cut = {one.name: one for one in answer.info.untrained}
-        same = CallId(evidence.target.name, call.case, Action.FORWARD)  # lists the parameters
-        cuts.append(({one.name for one in evidence.answers[str(same)].info.names}, {*cut}))
-        for name, untrained in cut.items():
+        own = _own_names(evidence, call)
+        for one in answer.info.untrained:
             # a bias too many the audit of parameters tells
-            if not (set(untrained.roles) <= idle if untrained.roles else name.endswith("bias")):
-                surplus = None if untrained.roles else judge_idle(evidence, case)
-                part = name.rpartition(".")[0] if name not in cuts[-1][0] else ""
-                failures.setdefault(name, surplus or _unreached(name, part, case, evidence.words))
-    own = {name for there, _ in cuts for name in there}  # those of probes are always there
-    for name, failure in failures.items():
-        if all(name in cut for there, cut in cuts if name in there or name not in own):
-            return failure
+            due = not set(one.roles) <= idle if one.roles else not one.name.endswith("bias")
+            if due and one.name in never:
+                surplus = None if one.roles else judge_idle(evidence, case)
+                part = "" if one.name in own else one.name.rpartition(".")[0]
+                return surplus or _unreached(one.name, part, case, evidence.words)
     return PASSED
+
+
+def _answer(evidence: Evidence, call: Call) -> Answer:
+    answer = evidence.answers[call.id]
+    insists = call.id in evidence.answers32 and answer.status is AnswerStatus.RAISED
+    return evidence.answers32[call.id] if insists else answer
+
+
+def _own_names(evidence: Evidence, call: Call) -> set[str]:
+    """The parameters that a module registers in the case of a call, none of a given part's."""
+    forward = CallId(evidence.target.name, call.case, Action.FORWARD)
+    return {one.name for one in evidence.answers[str(forward)].info.names}
+
+
+def _never_reached(evidence: Evidence) -> set[str]:
+    """The parameters without a gradient in every case that has them; given parts always do."""
+    calls = sound_calls(evidence, Action.GRADIENT)
+    there = [_own_names(evidence, call) for call in calls]
+    cut = [{one.name for one in _answer(evidence, call).info.untrained} for call in calls]
+    own = {name for names in there for name in names}
+    return {
+        name
+        for name in {name for names in cut for name in names}
+        if all(
+            name in idle
+            for names, idle in zip(there, cut, strict=True)
+            if name in names or name not in own
+        )
+    }
 
 
 def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
@@ -81,6 +102,7 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
     info, due = evidence.answers[forward].info, evidence.key.answers[forward].info
     own = {one.name for one in info.names}  # and none of a given part
     untrained = evidence.answers[gradient].info.untrained
+    own &= _never_reached(evidence)
     idle = {one.name for one in untrained if not one.roles and one.name in own}
     surplus = (info.registered or 0) - (due.registered or 0)
     if not idle or surplus != sum(prod(one.shape) for one in info.names if one.name in idle):
