@@ -1,7 +1,7 @@
 """Finds the deviations of a target, each by itself."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 from grader.checks.deviations import Deviation
@@ -120,10 +120,22 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
     for name in evidence.target.defaults:
         ungiven = frozenset(r.id.name for r in apart if _is_without(evidence, r.id.name, name))
         alone = len(own) == 1 and any(r.failed for r in apart if r.id.name in ungiven)
+        alone |= list(own.values()).count(_NONE) == 1 and _is_of_another_size(evidence, ungiven)
         if ungiven and name in own and (alone or own[name] != _NONE):
             said = _of_default(evidence, name, clean(own[name], 60))
             found.append(Deviation(said, SIGNATURE, properties=ungiven, of_default=True))
     return found
+
+
+def _is_of_another_size(evidence: Evidence, properties: Collection[str]) -> bool:
+    """Whether a weight does not fit in calls of properties: no default of a bias explains that."""
+    sought = [
+        one.name
+        for prop in properties
+        for call in evidence.calls_of(prop)
+        for one in evidence.answers[call.id].info.sought
+    ]
+    return any(not name.endswith("bias") for name in sought)
 
 
 def _is_without(evidence: Evidence, prop: str, argument: str) -> bool:

@@ -41,17 +41,19 @@ def known_structure(
     left = partial(left_by_text, evidence, aside=aside)
     found = left(_of_one_form(evidence, own, aside))
     if own.count_behaviours(found) == 1:
-        return _worded(evidence, own, found, f"But in {every} you return the same types as when")
+        return _worded(evidence, own, found, f"in {every} you return the same types as when")
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
     found = _failing_alike(own, counts.fitting_alone(own), results)
-    both = pairs().get(evidence.target.name) if counts.open and not found else None
+    # of a module that never ran, two mistakes' count of numbers may be another's by chance
+    told = _ran(evidence) or evidence.first_call.kind is TargetKind.FACTORY
+    both = pairs().get(evidence.target.name) if counts.open and told and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
-    said = f"But in {every} your module registers as many numbers as when"
+    said = f"in {every} your module registers as many numbers as when"
     return _worded(evidence, own, left(found), said)
 
 
@@ -61,15 +63,24 @@ def _worded(
     if not found or own.count_behaviours(found) > LISTED:
         return None
     groups = [[evidence.key.book.by_key(key) for key in names] for names in found]
+    told = f"{told} {ways_of(groups, '; or when ')}."
+    if _ran(evidence):
+        told = f"No known mistake explains your values. But {told}"
     bugs = [bug for group in groups for bug in group]
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step="",
         hint=bugs[0].hints[0],
-        evidence=f"No known mistake explains your values. {told} {ways_of(groups, '; or when ')}.",
+        evidence=f"{told[0].upper()}{told[1:]}",
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
+
+
+def _ran(evidence: Evidence) -> bool:
+    """Whether some case gave values that were compared."""
+    calls = [call for call in evidence.numeric_calls(Action.FORWARD) if not call.free]
+    return any(evidence.answers[call.id].status is AnswerStatus.OK for call in calls)
 
 
 def _failing_alike(

@@ -177,9 +177,12 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
     It is a tensor or an array in place of a number, or an array in place of a tensor; it stands
-    among others, has axes of one in front, or is of ones and zeros in place of true and false.
+    among others, has axes of one in front, or is of ones and zeros in place of true and false. Or
+    several came stacked.
     """
     answer = evidence.answers[call.id]
+    if _is_another_count(evidence.target, answer.info) and _is_stacked(evidence.target, answer):
+        return _of_count(evidence.target, answer.info)
     for name, part in zip(evidence.target.outputs, answer.info.parts, strict=False):
         came = answer.tensors.get(tensor_name(Group.OUTPUT, name))
         if came is None:
@@ -237,21 +240,36 @@ def _label(evidence: Evidence, name: str) -> str:
 def _form(evidence: Evidence, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     target = evidence.target
-    names = list(target.outputs)
     info = answer.info
     if target.as_dict and (wrong := _dict_form(target, info)):
         return wrong
-    many = f"{len(names)} tensors ({', '.join(names)})"
-    if len(names) > 1 and not target.as_dict and (info.count != len(names) or not info.returned):
-        alone = info.parts[0] if info.count == 1 and info.parts else None
-        came = f"one {clean(alone.type, 80)}" if alone else f"{info.count}"
-        return Judgement(
-            Status.FAILED,
-            f"`{target.name}` should return {many}, it returned {came}",
-            next_step=f"end with: return {', '.join(names)}",
-            fault=Fault.TYPE,
-        )
+    if _is_another_count(target, info) and not _is_stacked(target, answer):
+        return _of_count(target, info)
     return _form_of_parts(evidence, answer)
+
+
+def _is_another_count(target: Target, info: Info) -> bool:
+    several = len(target.outputs) > 1 and not target.as_dict
+    return several and (info.count != len(target.outputs) or not info.returned)
+
+
+def _is_stacked(target: Target, answer: Answer) -> bool:
+    """Whether one tensor came that holds all outputs, one after the other."""
+    there = (tensor_name(Group.OUTPUT, name) in answer.tensors for name in target.outputs)
+    return answer.info.count == 1 and all(there)
+
+
+def _of_count(target: Target, info: Info) -> Judgement:
+    names = list(target.outputs)
+    alone = info.parts[0] if info.count == 1 and info.parts else None
+    came = f"one {clean(alone.type, 80)}" if alone else f"{info.count}"
+    return Judgement(
+        Status.FAILED,
+        f"`{target.name}` should return {len(names)} tensors ({', '.join(names)}), it returned "
+        f"{came}",
+        next_step=f"end with: return {', '.join(names)}",
+        fault=Fault.TYPE,
+    )
 
 
 def _form_of_parts(evidence: Evidence, answer: Answer) -> Judgement | None:

@@ -111,7 +111,9 @@ def _form(call: Call, answer: Answer) -> list[object]:
     # a layer fused, or split by heads, has as many numbers as the layers of the reference
     unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []
     sought = sorted((one.name, one.shape) for one in info.sought)
-    return [*shapes, types, len(info.parts), sought, unbound]
+    stacked = info.count == 1 and len(shapes) == len(call.outputs)
+    count = len(call.outputs) if stacked else len(info.parts)
+    return [*shapes, types, count, sought, unbound]
 
 
 def _other_forms(call: Call, answer: Answer) -> list[object]:

@@ -276,7 +276,7 @@ def _diagnose(
 
 
 def _with(found: Diagnosis, deviations: Sequence[Deviation]) -> Diagnosis:
-    return replace(found, deviations=tuple(one.sentence for one in deviations))
+    return replace(found, deviations=tuple(dict.fromkeys(one.sentence for one in deviations)))
 
 
 def _beside(

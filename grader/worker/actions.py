@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from grader.worker import device, masks
 from grader.worker.adam import Adam
 from grader.worker.attached import LISTED, Loose, count_hidden, named, untrained
-from grader.worker.claims import CallClaim, type_name, unwrapped
+from grader.worker.claims import CallClaim, type_name, unstacked, unwrapped
 from grader.worker.learning import mixing_weights, predict, train, write
 from grader.worker.loading import WorkerError
 from grader.worker.names import Group, held_name, seen_name, tensor_name
@@ -358,6 +358,7 @@ def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
         return [returned[name] for name in call.outputs]
     if count == 1:
         return [unwrapped(call, returned)]
+    returned = unstacked(call, returned) or returned
     if not isinstance(returned, tuple | list) or len(returned) != count:
         raise TypeError(f"{count} tensors were expected, a {type_name(returned)} came")
     return list(returned)

@@ -67,6 +67,7 @@ class CallClaim:
         parts = list(returned) if several else [returned]
         self.info.count = len(parts)
         self.info.parts = [_describe(part) for part in parts[:_LISTED]]
+        parts = unstacked(call, returned) or parts
         for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
             self.add_output(call, name, unwrapped(call, part) if single else part)
 
@@ -77,6 +78,15 @@ class CallClaim:
         self.info.parts = [_describe(part) for part in named.values()][:_LISTED]
         for name, part in named.items():
             self.add_output(call, name, part)
+
+
+def unstacked(call: WorkerCall, returned: Any) -> list[Tensor]:
+    """Return the several outputs that are due, where they came stacked in one tensor; else none."""
+    count = len(call.outputs)
+    if count < 2 or call.as_dict or not isinstance(returned, Tensor):
+        return []
+    stacked = returned.dim() > 1 and returned.size(0) == count
+    return list(returned.unbind(0)) if stacked else []
 
 
 def unwrapped(call: WorkerCall, value: Any) -> Any:

@@ -392,3 +392,54 @@ def test_hint_on_an_option_says_where_it_holds(shipped_engine: Engine) -> None:
     advice = next_hint(exercise, shipped_engine.keys.keys["exercise4"], result, [])
     assert advice is not None
     assert all(hint.startswith("Where your output is wrong (GELU") for hint in advice.hints[:2])
+
+
+def test_stacked_outputs_cost_their_form(grade_text: GradeText) -> None:
+    old = "return queries, keys, values"
+    text = edited(solution("exercise2"), (old, "return torch.stack([queries, keys, values])"))
+    result = grade_text({"exercise2": f"import torch\n{text}"})
+    projection = next(t for t in result.targets if t.name == "QKVProjection")
+    assert projection.score == pytest.approx(projection.max_score - 0.5)
+    assert "it returned one Tensor" in _told(result, "QKVProjection")
+
+
+def test_layer_that_nobody_asked_for_is_not_called_random(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("self.dropout = ", "self.gate = nn.Linear(embed_dim, size)\n        self.dropout = "),
+        ("activated = ", "activated = self.gate(x) * "),
+    )
+    told = _told(grade_text({"exercise4": text}), "FeedForward")
+    assert "hidden ✓ " in told
+    assert "drawn at random" not in told
+
+
+def test_gradient_that_one_position_alone_lacks_is_there(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise2"),
+        ("self.projection = ", "self.norm = nn.LayerNorm(head_dim)\n        self.projection = "),
+        (
+            "output = scaled_dot_product_attention(queries,",
+            "output = scaled_dot_product_attention(self.norm(queries),",
+        ),
+    )
+    result = grade_text({"exercise2": text})
+    assert not any("nobody asked for, " in c.message for c in result.checks)
+    trained = [c for c in result.checks if c.target == "AttentionHead" and c.id.name == "trained"]
+    assert [c for c in trained if c.failed] == []
+
+
+def test_none_that_stands_for_another_size_is_told_beside_another_default(
+    grade_text: GradeText,
+) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("bias: bool = False", "bias: bool = True"),
+        (
+            "size = embed_dim // num_heads if head_dim is None",
+            "size = embed_dim if head_dim is None",
+        ),
+    )
+    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    assert "`head_dim` is not `embed_dim // num_heads` where it is not given" in told
+    assert "`bias` is True where it is not given" in told
