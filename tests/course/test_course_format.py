@@ -7,6 +7,7 @@ from support import ROOT
 
 from grader.course.derive import derive_stub
 from grader.course.load import find_course, load_course, parse_course
+from grader.course.schema import SCHEMA_FILE, schema_text
 from grader.errors import CourseError, UsageError
 
 SMALL = """\
@@ -266,3 +267,8 @@ def test_stub_is_derived_from_its_solution(exercise: object) -> None:
     file = exercise.file  # type: ignore[attr-defined]
     solution = (ROOT / "solutions" / file).read_text(encoding="utf-8")
     assert (ROOT / "exercises" / file).read_text(encoding="utf-8") == derive_stub(solution)
+
+
+def test_schema_for_editors_is_that_of_the_models() -> None:
+    said = "write it anew: python -m grader.course.schema"
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), said

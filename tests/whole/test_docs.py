@@ -93,7 +93,8 @@ def test_extensions_work_as_their_page_says(
     checkout: Tutorial, request: pytest.FixtureRequest
 ) -> None:
     checkout.play(EXTEND)
-    for command in ("pytest -q tests/properties", "pytest -q tests/report"):
+    run = 'pytest -q -n 2 -m "not long" tests/'
+    for command in (f"{run}properties", f"{run}report"):
         assert " passed" in checkout.printed[command]
         assert " failed" not in checkout.printed[command]
     (block,) = output_blocks(EXTEND)
