@@ -269,8 +269,8 @@ def generate(
     """Let a model write `num_tokens` tokens behind each row of a prompt.
 
     The model maps tokens (b, t) to logits (b, t, v) and takes no more than `model.max_len` tokens:
-    beyond that it sees the last ones. It writes in evaluation mode, is left in the mode, training
-    or evaluation, in which it came, and no gradients are kept.
+    beyond that it sees the last ones. It is left in the mode, training or evaluation, in which it
+    came, and no gradients are kept.
     Tokens are drawn with `generator` where one is given, else with torch's own.
     Shapes: prompt (b, t) int64; returns (b, t + num_tokens) int64, which begins with the prompt.
 

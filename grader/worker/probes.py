@@ -59,7 +59,10 @@ class DroppingSublayer(GivenSublayer):
     def forward(self, x: Tensor) -> Tensor:
         """Return a tensor of x's shape (b, t, k)."""
         output = super().forward(x)
-        return _dropped(output) if self.training else output
+        if not self.training:
+            return output
+        kept = torch.arange(x.size(-1), device=x.device) % 2 == 0
+        return output * kept * 2
 
 
 class MaskedSublayer(_Given):
@@ -88,7 +91,6 @@ class GivenModel(_Given):
 
     Where a token stands counts, and no more than `max_len` are taken. One that is deciding leaves
     nothing to chance: the likeliest token is so by far, and exp() of its logit is a number still.
-    In training mode it drops a part of what came before.
     """
 
     def __init__(self, own: Tensor, mixed: Tensor, max_len: int, *, deciding: bool) -> None:
@@ -103,16 +105,9 @@ class GivenModel(_Given):
             raise ValueError(f"the given model takes tokens {due}, got {tuple(tokens.shape)}")
         places = torch.arange(1, tokens.size(1) + 1, device=tokens.device, dtype=self.own.dtype)
         before = (self.mixed[tokens] * places.cos()[:, None]).cumsum(dim=1)
-        before = _dropped(before) if self.training else before
         logits = 3 * (self.own[tokens] + before / places.sqrt()[:, None])
         ranks = logits.argsort(dim=-1).argsort(dim=-1)
         return _APART * ranks.to(logits.dtype) if self.deciding else logits
-
-
-def _dropped(x: Tensor) -> Tensor:
-    """Return numbers of which every other one is dropped, as dropout would by chance."""
-    kept = torch.arange(x.size(-1), device=x.device) % 2 == 0
-    return x * kept * 2
 
 
 def _share(mask: Tensor, like: Tensor) -> Tensor:

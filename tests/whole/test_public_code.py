@@ -254,14 +254,6 @@ def test_gradient_of_a_module_that_remembers_is_of_a_fresh_one(grade_text: Grade
     assert find_check(result, "CachedSelfAttention/property/reusable").status is Status.FAILED
 
 
-def test_model_that_writes_with_its_dropout_is_named(grade_text: GradeText) -> None:
-    text = edited(solution("exercise11"), ("    model.eval()\n", ""))
-    result = grade_text({"exercise11": text})
-    assert "a model that comes in training mode writes in it" in _told(result, "generate")
-    failed = [c.id.in_target for c in result.checks if c.failed]
-    assert failed == ["numeric/training-mode", "bug/never-in-evaluation"]
-
-
 def test_question_whether_there_is_a_mask_gets_advice_that_fits(grade_text: GradeText) -> None:
     text = edited(solution("exercise8"), ("if mask is None:", "if not mask:"))
     result = grade_text({"exercise8": text})

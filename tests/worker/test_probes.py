@@ -68,13 +68,6 @@ def test_model_sees_tokens_so_far_and_where_they_stand() -> None:
     assert moved(given(tokens)[:, 1:], given(tokens[:, 1:])) == [True] * 3
 
 
-def test_model_drops_a_part_in_training_mode() -> None:
-    given, tokens = probe("predicting", max_len=5), torch.tensor([[0, 1, 2, 1]])
-    once = given.train()(tokens)
-    assert torch.equal(once, given(tokens))  # no matter of chance
-    assert not torch.allclose(once, given.eval()(tokens))
-
-
 @pytest.mark.parametrize("shape", [(1, 6), (1, 0), (3,)], ids=["long", "empty", "flat"])
 def test_model_refuses_more_than_it_takes(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"takes tokens \(batch, 1 to 5\)"):
