@@ -21,6 +21,7 @@ from grader.worker.protocol import Action, TargetKind
 
 _UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
 _LEAST = 2  # cases in which another type came
+_REGISTERS = "registers as many numbers as when"
 
 
 def known_structure(
@@ -46,15 +47,13 @@ def known_structure(
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
     found = _failing_alike(own, counts.fitting_alone(own), results)
-    # of a module that never ran, two mistakes' count of numbers may be another's by chance
-    told = _ran(evidence) or evidence.first_call.kind is TargetKind.FACTORY
-    both = pairs().get(evidence.target.name) if counts.open and told and not found else None
+    two = counts.open and not found and _may_be_two(evidence)
+    both = pairs().get(evidence.target.name) if two else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
-    said = f"in {every} your module registers as many numbers as when"
-    return _worded(evidence, own, left(found), said)
+    return _worded(evidence, own, left(found), f"in {every} your module {_REGISTERS}")
 
 
 def _worded(
@@ -75,6 +74,11 @@ def _worded(
         evidence=f"{told[0].upper()}{told[1:]}",
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
+
+
+def _may_be_two(evidence: Evidence) -> bool:
+    """Whether a count of two mistakes tells: of a module that never ran, it may be so by chance."""
+    return _ran(evidence) or evidence.first_call.kind is TargetKind.FACTORY
 
 
 def _ran(evidence: Evidence) -> bool:
