@@ -47,8 +47,7 @@ def known_structure(
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
     found = _failing_alike(own, counts.fitting_alone(own), results)
-    two = counts.open and not found and _may_be_two(evidence)
-    both = pairs().get(evidence.target.name) if two else None
+    both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
@@ -74,11 +73,6 @@ def _worded(
         evidence=f"{told[0].upper()}{told[1:]}",
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
-
-
-def _may_be_two(evidence: Evidence) -> bool:
-    """Whether a count of two mistakes tells: of a module that never ran, it may be so by chance."""
-    return _ran(evidence) or evidence.first_call.kind is TargetKind.FACTORY
 
 
 def _ran(evidence: Evidence) -> bool:
