@@ -155,7 +155,7 @@ def _unread(exercise: Exercise, source: Source) -> str:
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the first that is not right where none is named."""
     from grader.report.explained import render_run
-    from grader.student.hints import beside_run, borrowed, target_to_explain
+    from grader.student.hints import beside_run, borrowed, target_to_explain, words_given
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises
@@ -165,7 +165,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         (found,) = desk.findings.of(desk.exercises, desk.submission)
         chosen = target_to_explain(exercise, found.result, target)
         trace = found.traces[chosen]  # a run of its own where nothing was kept
-    given = " ".join(filter(None, (exercise.id, target, _handed(submission))))
+    given = words_given(exercise.id, target, _handed(submission))
     beside = beside_run(given, found.result, chosen)
     if submission is None and (said := borrowed(desk.folder, exercise, desk.submission)):
         beside += (said,)

@@ -104,7 +104,7 @@ class _Look:
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._shown(names)}
         found = found or self._pairs(seen, possible)
-        where, everywhere = "", bool(found)
+        where, everywhere = None, bool(found)
         if not found and not whole:
             due = self.right.of_values(self.rows)
             fitting = possible.of_values(self.rows).matching_in_form(seen, due, self.tolerance)
@@ -114,7 +114,7 @@ class _Look:
         if not found:
             return None
         found = self._of_all(found)
-        beside = [] if where else self._silent(self._unexplained(found))
+        beside = [] if where is not None else self._silent(self._unexplained(found))
         return self._word(found, beside, where=where, everywhere=everywhere)
 
     def by_checks(self) -> Diagnosis | None:
@@ -326,7 +326,7 @@ class _Look:
         found: Mapping[Names, float],
         beside: Sequence[Sequence[str]] = (),
         *,
-        where: str = "",
+        where: str | None = None,
         everywhere: bool = True,
     ) -> Diagnosis | None:
         """Put the suspects that fit into words; those that cannot be told apart are one.
@@ -356,7 +356,7 @@ class _Look:
             bound=by_values or not self._unbound(),
         )
         told = named(self.evidence, groups, others, claim.sentence)
-        return replace(told, where=where.strip(" ()"))
+        return replace(told, where=where or "")
 
     def _is_said(self, name: str) -> bool:
         """Whether deviations tell all that a bug fails here."""

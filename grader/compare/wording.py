@@ -24,7 +24,7 @@ class Claim:
     others: Sequence[KnownBug]  # that only a check shows
     by_values: bool  # whether some value tells them
     distance: float  # of the values, at most
-    where: str  # the cases that are wrong, where others are right; "" for all
+    where: str | None  # the cases that are wrong, by name, where others are right; None for all
     everywhere: bool  # whether every call was looked at
     compared: bool  # whether every call that was looked at gave an output that can be compared
     bound: bool  # whether some call could be made: else what is registered is all that is known
@@ -42,8 +42,9 @@ class Claim:
 
     @property
     def _start(self) -> str:
-        if self.where:
-            return f"Where your output is wrong{self.where.rstrip()}, it equals"
+        if self.where is not None:
+            named = f" ({self.where})" if self.where else ""
+            return f"Where your output is wrong{named}, it equals"
         partly = "where your output can be compared, it equals"
         start = "your output equals" if self.compared else partly
         return (
@@ -96,14 +97,14 @@ def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:
 
 
 def cases_named(evidence: Evidence, calls: Sequence[Call], most: int) -> str:
-    """Return the names of the cases among some calls that are wrong, a blank for too many."""
+    """Return the names of the cases among some calls that are wrong, "" for too many."""
     names = dict.fromkeys(
         evidence.case(call).name
         for call in calls
         if call.action is Action.FORWARD and not judge_call(evidence, call, Group.OUTPUT).passed
     )
     few = len(names) <= most and "main" not in names
-    return f" ({', '.join(names)})" if few and names else " "
+    return ", ".join(names) if few else ""
 
 
 def nearness(distance: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import StepsFound, calls_to_record, ended_with, find_steps, same_values
+from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
 from grader.handin.written import written_at
 from grader.records.answers import Answer
@@ -148,10 +148,12 @@ def _trace(
     stopped = outcome.fault in _STOPPED
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
-    steps = _steps(target, key.steps(call.id), found, recorded, State.NOT_REACHED)
-    made = _made(steps, recorded, evidence)
-    if not stopped or _goes_on(made):
-        steps = _steps(target, key.steps(call.id), found, recorded, State.OPEN)
+    expected, states = key.steps(call.id), found.states if found else {}
+    names = [name for name in target.step_names if name in expected]
+    right = {name: expected[name] for name in names if states.get(name) is State.RIGHT}
+    made = _made(right, recorded, evidence)
+    unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
+    steps = _steps(target, expected, states, recorded, unknown)
     return Trace(
         target=target.name,
         case=evidence.case(call),
@@ -189,11 +191,10 @@ def _apart(outcome: Judgement, steps: Sequence[Step]) -> str:
 def _steps(
     target: Target,
     expected: Mapping[str, Array],
-    found: StepsFound | None,
+    states: Mapping[str, State],
     recorded: Answer,
     unknown: State,
 ) -> tuple[Step, ...]:
-    states = found.states if found else {}
     seen = of_group(recorded.tensors, Group.SEEN).values()
     return tuple(
         Step(
@@ -208,9 +209,8 @@ def _steps(
     )
 
 
-def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[Made, ...]:
+def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> tuple[Made, ...]:
     names = evidence.words.operations
-    right = [step for step in steps if step.state is State.RIGHT]
     made: list[Made] = []
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
         operation = operation_of(name)
@@ -229,7 +229,7 @@ def _made(steps: Sequence[Step], recorded: Answer, evidence: Evidence) -> tuple[
             del made[len(made) - len(last) + equal[-1] + 1 :]  # a detour of one function's
         if operation == "t" or equal:
             continue
-        held = tuple(step.name for step in right if same_values(step.values, values))
+        held = tuple(name for name, due in right.items() if same_values(due, values))
         known = names.get(operation, operation)
         written = written_at(evidence.source, place)
         made.append(Made(known, written, place, call, operation == GIVEN, values, held))

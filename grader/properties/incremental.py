@@ -68,7 +68,7 @@ class Incremental(Kind):
         cuts = {name: tuple(n for n in lengths if n) for name, lengths in several.items()}
         for name, lengths in cuts.items():
             for twice in (False,) if self.once else (False, True):
-                cut = Pieces(
+                pieces = Pieces(
                     lengths,
                     _inputs(target, self.dim),
                     self._joined(target),
@@ -77,7 +77,7 @@ class Incremental(Kind):
                 )
                 part = f"{name}-{_TWICE}" if twice else name
                 planner.add(
-                    planner.derived(self.name, Action.PIECES, part=part, again=again, pieces=cut)
+                    planner.derived(self.name, Action.PIECES, part=part, again=again, pieces=pieces)
                 )
 
     def judge(self, evidence: Evidence) -> Judgement:

@@ -40,7 +40,6 @@ def judge_trained(evidence: Evidence) -> Judgement:
 
     Once is enough: a mistake elsewhere may be without a gradient on some case.
     """
-    never = _never_reached(evidence)
     for call in sound_calls(evidence, Action.GRADIENT):
         answer, expected = _answer(evidence, call), evidence.key.answers[call.id]
         case = evidence.case(call)
@@ -52,7 +51,7 @@ def judge_trained(evidence: Evidence) -> Judgement:
         for one in answer.info.untrained:
             # a bias too many the audit of parameters tells
             due = not set(one.roles) <= idle if one.roles else not one.name.endswith("bias")
-            if due and one.name in never:
+            if due and one.name in _never_reached(evidence):
                 surplus = None if one.roles else judge_idle(evidence, case)
                 part = "" if one.name in own else one.name.rpartition(".")[0]
                 return surplus or _unreached(one.name, part, case, evidence.words)
@@ -100,9 +99,8 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
     if gradient not in evidence.answers:
         return None
     info, due = evidence.answers[forward].info, evidence.key.answers[forward].info
-    own = {one.name for one in info.names}  # and none of a given part
+    own = {one.name for one in info.names} & _never_reached(evidence)  # and none of a given part
     untrained = evidence.answers[gradient].info.untrained
-    own &= _never_reached(evidence)
     idle = {one.name for one in untrained if not one.roles and one.name in own}
     surplus = (info.registered or 0) - (due.registered or 0)
     if not idle or surplus != sum(prod(one.shape) for one in info.names if one.name in idle):

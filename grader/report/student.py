@@ -10,7 +10,7 @@ from grader.report.layout import columns, padded, width_of, wrapped
 from grader.report.terminal import heading
 from grader.report.words import number, part_lines
 from grader.student.compare import Comparison, Difference
-from grader.student.hints import Advice, Told
+from grader.student.hints import Advice, Told, words_given
 from grader.student.progress import ExerciseStanding, Standing
 
 # ---- list ----------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def render_told(
     is. A line is named where the student has a file of lines, and not a notebook. `command` is how
     a command begins; the next hint is offered where it is `kept` which were told.
     """
-    given = " ".join(filter(None, (exercise, target, handed)))
+    given = words_given(exercise, target, handed)
     if told is None:
         return f"{target or exercise} is complete: no hint is needed."
     advice, degree = told.advice, told.degree
@@ -111,7 +111,7 @@ def _of_others(told: Told, exercise: str, handed: str, command: str, width: int)
     """Say what else there are hints on."""
     if not told.others:
         return []
-    after = " ".join(filter(None, (f"{command}hint", exercise, told.others[0], handed)))
+    after = f"{command}hint {words_given(exercise, told.others[0], handed)}"
     said = f"there are hints on {listed(told.others)}, too: {after}"
     return wrapped(said, width, first="  ", hang=2)
 

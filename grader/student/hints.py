@@ -61,10 +61,10 @@ def take_hint(
 ) -> Told | None:
     """Return the advice on a result, or on the target that is named; None where that is right.
 
-    It has one hint more than last time, or `every` one. Raises UsageError as target_to_explain.
+    It has one hint more than last time, or `every` one. Raises UsageError where the exercise has no
+    target of that name.
     """
-    if named:
-        target_to_explain(exercise, result, named)
+    _check_name(exercise, named)
     lesson = read_lesson(untouched_stub(folder, exercise))
     advice = next_hint(exercise, key, result, lesson, named)
     if advice is None:
@@ -83,10 +83,20 @@ def target_to_explain(exercise: Exercise, result: ExerciseResult, named: str = "
 
     Raises UsageError where the exercise has none of that name.
     """
+    _check_name(exercise, named)
+    last = exercise.targets[-1].name
+    return named or next((target.name for target in _to_mend(exercise, result)), last)
+
+
+def _check_name(exercise: Exercise, named: str) -> None:
     names = [target.name for target in exercise.targets]
     if named and named not in names:
         raise UsageError(f"{exercise.id} has no '{named}'; it has {', '.join(names)}")
-    return named or next((target.name for target in _to_mend(exercise, result)), names[-1])
+
+
+def words_given(exercise: str, target: str = "", handed: str = "") -> str:
+    """Return what a command is given: an exercise, its target and where the work is, if any."""
+    return " ".join(filter(None, (exercise, target, handed)))
 
 
 def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
@@ -323,7 +333,7 @@ def beside_run(
 ) -> tuple[str, ...]:
     """Return what is known of a target that is not right, and where to go on; none where it is.
 
-    `given` is what the command was given: the exercise, and where it was handed in.
+    `given` is what the command was given, as `words_given` has it.
     """
     if all(c.status is Status.PASSED for c in result.checks if c.target == target):
         return ()

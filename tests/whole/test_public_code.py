@@ -3,7 +3,9 @@
 import pytest
 from support import GradeText, edited, find_check, solution
 
+from grader.course.models import Exercise
 from grader.grading.engine import Engine
+from grader.grading.exercise import Run
 from grader.grading.trace import trace_target
 from grader.handin.read import Source, Submission
 from grader.records.results import ExerciseResult, Status
@@ -122,6 +124,13 @@ def attention_weights(query, key, *, scale=None):
 def _told(result: ExerciseResult, target: str) -> str:
     found = [d for d in result.diagnoses if d.target == target]
     return " ".join([*(d.sentence for d in found), *(s for d in found for s in d.deviations)])
+
+
+def _run(engine: Engine, exercise: Exercise, text: str) -> Run:
+    """Grade a text with no other exercise beside it."""
+    sources = {e.id: Source(e.file, problem="") for e in engine.folder.course.exercises}
+    sources[exercise.id] = Source(exercise.file, units=((exercise.file, text),))
+    return engine.run(exercise, Submission(sources), quick=True)
 
 
 def test_arguments_without_a_default_cost_a_line_each(grade_text: GradeText) -> None:
@@ -318,12 +327,9 @@ def test_mistake_is_not_offered_again_beside_one_that_explains_nothing(
 def test_explain_says_what_was_given_where_the_default_may_be_another(
     shipped_engine: Engine,
 ) -> None:
-    engine = shipped_engine
     text = edited(solution("exercise4"), ("size = 4 * embed_dim", "size = 2 * embed_dim"))
-    exercise = engine.folder.course.exercise("exercise4")
-    source = Source(exercise.file, units=((exercise.file, text),))
-    others = {e.id: Source(e.file, problem="") for e in engine.folder.course.exercises}
-    run = engine.run(exercise, Submission({**others, "exercise4": source}), quick=True)
+    exercise = shipped_engine.folder.course.exercise("exercise4")
+    run = _run(shipped_engine, exercise, text)
     trace = trace_target(exercise.target("FeedForward"), run)
     assert trace is not None
     assert trace.shown_case == "main (b=2, t=3, k=5; `hidden_dim` is given)"
@@ -376,11 +382,8 @@ def test_exchange_that_raises_is_named_whole(grade_text: GradeText) -> None:
 
 def test_hint_on_an_option_says_where_it_holds(shipped_engine: Engine) -> None:
     exercise = shipped_engine.folder.course.exercise("exercise4")
-    gelu = ("else nn.GELU()", "else nn.Identity()")
-    source = Source(exercise.file, units=((exercise.file, edited(solution("exercise4"), gelu)),))
-    others = {e.id: Source(e.file, problem="") for e in shipped_engine.folder.course.exercises}
-    submission = Submission({**others, "exercise4": source})
-    result = shipped_engine.run(exercise, submission, quick=True).result
+    text = edited(solution("exercise4"), ("else nn.GELU()", "else nn.Identity()"))
+    result = _run(shipped_engine, exercise, text).result
     advice = next_hint(exercise, shipped_engine.keys.keys["exercise4"], result, [])
     assert advice is not None
     assert all(hint.startswith("Where your output is wrong (GELU") for hint in advice.hints[:2])
