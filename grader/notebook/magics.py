@@ -29,7 +29,7 @@ from grader.report.runs import render_outcome, render_question
 from grader.report.student import render_comparison, render_standing, render_told
 from grader.student.compare import compare as lay_beside
 from grader.student.compare import needed_solution
-from grader.student.hints import beside_run, take_hint, target_to_explain
+from grader.student.hints import beside_run, take_hint, target_to_explain, words_given
 from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
 from grader.student.tries import chosen_question, keep_tried, questions_of
@@ -87,7 +87,8 @@ def explain(typed: str, target: str = "") -> Said:
     exercise = graded.exercise
     chosen = target_to_explain(exercise, graded.run.result, target)
     trace = trace_target(exercise.target(chosen), graded.run)
-    beside = beside_run(exercise.id, graded.run.result, chosen, COMMAND)
+    given = words_given(exercise.id, target)
+    beside = beside_run(given, graded.run.result, chosen, COMMAND)
     return Said(click.unstyle(render_run(trace, exercise.id, chosen, beside)))
 
 

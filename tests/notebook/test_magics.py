@@ -62,6 +62,11 @@ def test_hint_is_on_the_target_that_is_named(ask: Ask) -> None:
     assert "a plainer one: %hint exercise3 MultiHeadSelfAttention" in named
 
 
+def test_explain_of_a_target_leads_to_its_hints(ask: Ask) -> None:
+    shown = repr(ask("explain", "3 MultiHeadSelfAttention", _WRONG))
+    assert "What to do: %hint exercise3 MultiHeadSelfAttention" in shown
+
+
 def test_explain_shows_the_run_of_the_cells(ask: Ask) -> None:
     assert "exercise3 · MultiHeadSelfAttention" in repr(ask("explain", "3", _WRONG))
     assert "exercise3 · fold_heads" in repr(ask("explain", "3 fold_heads", _WRONG))
