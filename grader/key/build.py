@@ -32,7 +32,15 @@ from grader.key.reference import (
     recorded_steps,
     reference_imports,
 )
-from grader.key.store import DamagedKey, read_key, read_pairs, write_key, write_pairs
+from grader.key.store import (
+    PAIRS,
+    DamagedKey,
+    alone,
+    read_key,
+    read_pairs,
+    write_key,
+    write_pairs,
+)
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Call
 from grader.records.key import AnswerKey
@@ -54,6 +62,15 @@ def write_answer_key(order: KeyOrder) -> BuiltKey:
     return built
 
 
+def write_missing_key(order: KeyOrder) -> None:
+    """Build a key and keep it, where nobody else has by now; raises CourseError."""
+    with alone(order.into, order.exercise, order.split):
+        try:
+            read_key(order.into, order.exercise, order.split)
+        except (OSError, DamagedKey):
+            write_answer_key(order)
+
+
 @contextlib.contextmanager
 def open_runner(order: KeyOrder) -> Iterator[MutantRunner]:
     """Give what runs mutants on a key that is there; solutions import each other meanwhile."""
@@ -67,10 +84,11 @@ def open_runner(order: KeyOrder) -> Iterator[MutantRunner]:
 
 def pairs_of(order: KeyOrder, runner: MutantRunner) -> Mapping[str, Suspects]:
     """Return the signatures of two bugs at once by target, built on first need and kept."""
-    with contextlib.suppress(OSError, DamagedKey):
-        return read_pairs(order.into, order.exercise, order.split)
-    pairs = build_pairs(runner)
-    write_pairs(order.into, order.exercise, order.split, pairs)
+    with alone(order.into, order.exercise, order.split, PAIRS):
+        with contextlib.suppress(OSError, DamagedKey):
+            return read_pairs(order.into, order.exercise, order.split)
+        pairs = build_pairs(runner)
+        write_pairs(order.into, order.exercise, order.split, pairs)
     return pairs
 
 

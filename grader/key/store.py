@@ -7,11 +7,13 @@ exercise3.public.key.safetensors     what the reference returned
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 import safetensors.numpy
 
@@ -32,6 +34,19 @@ _SUMS = "sha256"
 
 class DamagedKey(Exception):
     """A key file is missing, cut short or altered."""
+
+
+@contextmanager
+def alone(folder: Path, exercise: str, split: str, part: str = "") -> Iterator[None]:
+    """Let one process at a time build a key, or a part of it; where no lock is to be had, several.
+
+    Whoever waited looks first whether it is there.
+    """
+    lock = filelock.FileLock(folder / f".{exercise}.{split}.{part}lock")
+    with ExitStack() as held:
+        with suppress(OSError, NotImplementedError):  # a disk of a network may know no locks
+            held.enter_context(lock)
+        yield
 
 
 def write_key(folder: Path, key: AnswerKey) -> None:

@@ -6,10 +6,10 @@ from grader.key.builders import Builders, KeyOrder
 
 
 def build_key(order: KeyOrder) -> None:
-    """Build an exercise's answer key; raises CourseError."""
-    from grader.key.build import write_answer_key
+    """Build an exercise's answer key, unless another process has; raises CourseError."""
+    from grader.key.build import write_missing_key
 
-    write_answer_key(order)
+    write_missing_key(order)
 
 
 def build_pairs(order: KeyOrder) -> None:

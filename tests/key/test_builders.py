@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from grader.grading.engine import open_engine
 from grader.handin.read import Source, Submission
 from grader.key.builders import KeyOrder
 from grader.key.cache import build_missing_pairs, load_keys
+from grader.key.store import alone
+from grader.key.tasks import build_key
 from grader.records.calls import PUBLIC
 
 COURSE = """format_version: 1
@@ -167,6 +171,24 @@ def test_a_fault_of_the_course_comes_through_as_it_is(root: Path) -> None:
     insert(root, "1 / 0")
     with pytest.raises(CourseError, match=r"exercise1_double\.py: ZeroDivisionError.*\(line 2\)$"):
         load_keys(load_course(root), ["exercise1"], PUBLIC)
+
+
+def test_a_key_that_another_process_builds_is_waited_for_and_taken(
+    root: Path, tmp_path: Path
+) -> None:
+    built = load_keys(load_course(root), ["exercise1"], PUBLIC).place
+    order = KeyOrder(root, "exercise1", PUBLIC, b"", tmp_path / "again")
+    order.into.mkdir()
+    with ThreadPoolExecutor() as pool:
+        with alone(order.into, order.exercise, order.split):
+            waiting = pool.submit(build_key, order)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.5)
+            shutil.copytree(built, order.into, dirs_exist_ok=True)
+            made = {path.name: path.stat().st_ino for path in order.into.glob("exercise1*")}
+        waiting.result()
+    assert len(made) == 5
+    assert {path.name: path.stat().st_ino for path in order.into.glob("exercise1*")} == made
 
 
 def test_an_order_shows_no_secret(tmp_path: Path) -> None:
