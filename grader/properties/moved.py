@@ -60,6 +60,8 @@ class Moved(Kind):
             axis = evidence.target.output_specs[name].axis_of(self.dim)
             if axis is None or axis >= whole.ndim:
                 continue
+            if (whole != whole).any():  # NaN, which is unlike itself
+                return Judgement(Status.SKIPPED, "counts once no number is NaN")
             for call in calls:
                 came = outputs_of(answers[call.id]).get(name)
                 part = CallId.parse(call.id).part

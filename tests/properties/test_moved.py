@@ -45,3 +45,11 @@ def test_what_came_alone_is_told_as_such(tmp_path: Path) -> None:
     ratio = float(told) / float(alone.removesuffix(" alone"))
     assert ratio == pytest.approx(round(ratio), rel=1e-3)
     assert 3 <= round(ratio) <= 6
+
+
+@pytest.mark.parametrize("kind", ["independent", "equivariant", "causal"])
+def test_where_numbers_are_nan_nothing_is_said_of_what_mixes(kind: str, tmp_path: Path) -> None:
+    course = small_course(tmp_path, "alter", RIGHT, f"{{kind: {kind}, dim: t}}")
+    check = judged(course, "def alter(x):\n    return x * float('nan')\n")[f"alter/property/{kind}"]
+    assert (check.status, check.score) == (Status.SKIPPED, 0)
+    assert check.message == "counts once no number is NaN"
