@@ -79,18 +79,25 @@ def run_folder(pytestconfig: pytest.Config) -> Path:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs a key, and put tests into an order that keeps all workers busy.
 
-    Tests that share a fixture of their file run first, and all by one worker. Making it is what
-    takes long: a class that is graded, a term that is played. All others fill up what time the
-    workers have left.
+    Tests that share a fixture of their file, or a group that a mark names, run first, and all by
+    one worker. Making what they share is what takes long: a class that is graded, a term that is
+    played, keys of a second course. All others fill up what time the workers have left.
     """
     for item in items:
         if "key_cache" in getattr(item, "fixturenames", ()):
             item.add_marker("key")
-    groups = {item.nodeid: item.path.stem for item in items if _shares_a_fixture(item)}
+    groups = {item.nodeid: group for item in items if (group := _group_of(item))}
     items.sort(key=lambda item: item.nodeid not in groups)
     if worker := getattr(config, "workerinput", {}).get("workerid"):
         told = config.stash[_GROUPS] / f"{worker}.json"
         told.write_text(json.dumps(groups), encoding="utf-8")
+
+
+def _group_of(item: pytest.Item) -> str:
+    """Return what a test is kept together with: what its mark names, else its file; "" for none."""
+    if mark := item.get_closest_marker("xdist_group"):
+        return str(mark.args[0])
+    return item.path.stem if _shares_a_fixture(item) else ""
 
 
 def _shares_a_fixture(item: pytest.Item) -> bool:

@@ -150,6 +150,8 @@ def _put_back(stem: str) -> Iterator[None]:
 
 def _called(stem: str) -> list[str]:
     """The modules of that name in any package; each mutant is loaded, so this has to be quick."""
+    if stem not in "\n".join(sys.modules):
+        return []
     inner = f".{stem}"
     return [name for name in sys.modules if name == stem or name.endswith(inner)]
 

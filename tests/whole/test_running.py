@@ -26,15 +26,11 @@ def test_shares(made, number):
 """
 
 
-def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"test_{name}.py").write_text(_FILE, encoding="utf-8")
-    (tmp_path / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+def _made_by_two_workers(folder: Path) -> list[Path]:
     two = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *two, "-q", "-p", "no:cacheprovider", tmp_path],
-        cwd=tmp_path,
+        [sys.executable, "-m", "pytest", *two, "-q", "-p", "no:cacheprovider", folder],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(TESTS)},
         capture_output=True,
         text=True,
@@ -42,8 +38,25 @@ def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    made = [path.parent.name for path in sorted(tmp_path.glob("*/*.made"))]
+    return sorted(folder.glob("**/*.made"))
+
+
+def test_running_makes_what_a_file_shares_once(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"test_{name}.py").write_text(_FILE, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    made = [path.parent.name for path in _made_by_two_workers(tmp_path)]
     assert made == ["first", "second"]  # one worker each
+
+
+def test_running_keeps_a_marked_group_together_over_files(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    mark = 'pytestmark = pytest.mark.xdist_group("both")\n'
+    for name in ("first", "second"):
+        file = tmp_path / f"test_{name}.py"
+        file.write_text(f"{_FILE}\n{mark}", encoding="utf-8")
+    assert len(_made_by_two_workers(tmp_path)) == 1
 
 
 def test_torch_has_one_thread_in_tests() -> None:
