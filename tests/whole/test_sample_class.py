@@ -22,6 +22,7 @@ from grader.course.load import CourseFolder
 from grader.key.cache import Keys
 from grader.records.results import Document, ExerciseResult, Kind, Status
 
+pytestmark = pytest.mark.xdist_group("pairs")  # one worker builds the pairs of bugs
 EXERCISES = [f"exercise{number}" for number in range(1, 8)]
 HANG_SECONDS = 1.5  # in place of the course's, to save time
 
