@@ -1,34 +1,25 @@
 """Figures of grading on a cluster, with grading that only takes time.
 
-Workers are threads of this process that sleep. So its CPU time is that of head, scheduler and what
-workers do beside grading. Example: `python benchmarks/cluster.py 100 10000 0.5`.
+Workers are threads that sleep as long as real submissions take. Head, scheduler and workers are
+processes of their own. Example: `python benchmarks/cluster.py 100 10000 --scale 0.1`.
 """
 
 import argparse
 import random
-import resource
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-import dask
-from distributed import Client, LocalCluster
+from distributed import Client
+from simulated import cluster_of, memory_mib, pretend, quiet_dask
 
-from grader.cluster.connect import SETTINGS
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 
-_RESULT = b"x" * 12_000  # what a graded submission comes to, packed
+# Processor seconds
+SECONDS = (0.1, 0.3, 0.5, 0.7, 1.0, 40.0)
 _TEXT = b"x" * 6_000
-
-
-def _pretend(contents: Sequence[bytes]) -> Mapping[str, Any]:
-    """Sleep as long as each task says."""
-    begun = time.monotonic()
-    for content in contents:
-        time.sleep(float(content[:8]))
-    seconds = time.monotonic() - begun
-    return {"done": [_RESULT for _ in contents], "unready": "", "seconds": seconds}
+_EARLY = 1_000  # submissions after which memory is looked at first
 
 
 @dataclass(frozen=True)
@@ -36,9 +27,12 @@ class Simulated:
     """What a run with simulated submissions took."""
 
     wall: float  # seconds
-    busy: float  # CPU seconds of head, scheduler and all workers' threads together
     asleep: float  # seconds that submissions took, one after the other
-    peak_mib: int  # of the process, so far
+    longest: float  # seconds of the longest submission
+    head: float  # processor seconds
+    scheduler: float  # processor seconds
+    early_mib: float  # the most that the head held until the first thousand were done
+    peak_mib: float  # the most that it held in all
 
     @property
     def speedup(self) -> float:
@@ -46,46 +40,39 @@ class Simulated:
         return self.asleep / self.wall
 
 
-def simulate(workers: int, tasks: int, mean: float) -> Simulated:
-    """Dispatch submissions that take `mean` seconds each; one of a thousand takes 60 times that."""
+def simulate(workers: int, tasks: int, scale: float) -> Simulated:
+    """Dispatch submissions that each take `scale` times the seconds of a real one."""
     chance = random.Random(1)
-    times = [mean * chance.lognormvariate(-0.125, 0.5) for _ in range(tasks)]
-    times = [t * 60 if n % 997 == 500 else t for n, t in enumerate(times)]
-    crew = Crew(_pretend, (), lambda addresses: Enlisted(addresses, {}), 3600.0)
+    times = [scale * chance.choice(SECONDS) for _ in range(tasks)]
+    crew = Crew(pretend, (), lambda addresses: Enlisted(addresses, {}), 3600.0)
+    quiet_dask()
 
     def waiting() -> Iterator[Task]:
         for number, seconds in enumerate(times):
-            yield Task(str(number), f"{seconds:08.5f}".encode()[:8] + _TEXT)
+            content = partial(_content, seconds)
+            yield Task(str(number), content(), content)
 
-    with _cluster(workers) as cluster, Client(cluster, set_as_default=False) as client:
+    with cluster_of(workers) as cluster, Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(workers, timeout=600)
-        begun, cpu = time.perf_counter(), time.process_time()
-        done = {
-            one.task.name
-            for one in Dispatcher(client, crew, tasks).map(waiting())
-            if isinstance(one, Done)
-        }
-        wall, busy = time.perf_counter() - begun, time.process_time() - cpu
-    if len(done) != tasks:
-        raise RuntimeError(f"{tasks - len(done)} submissions were lost")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return Simulated(wall, busy, sum(times), peak)
+        begun, head, scheduler = (
+            time.perf_counter(),
+            time.process_time(),
+            cluster.scheduler_seconds(),
+        )
+        done, early = 0, 0.0
+        for one in Dispatcher(client, crew, tasks).map(waiting()):
+            done += isinstance(one, Done)
+            if done == _EARLY:
+                _, early = memory_mib()
+        wall, head = time.perf_counter() - begun, time.process_time() - head
+        scheduler = cluster.scheduler_seconds() - scheduler
+    if done != tasks:
+        raise RuntimeError(f"{tasks - done} submissions were lost")
+    return Simulated(wall, sum(times), max(times), head, scheduler, early, memory_mib()[1])
 
 
-def _cluster(workers: int) -> LocalCluster:
-    dask.config.set(SETTINGS)
-    dask.config.set({"distributed.worker.heartbeat-interval": "10s"})
-    dask.config.set({"distributed.admin.system-monitor.interval": "60s"})
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=False,
-        host="127.0.0.1",
-        protocol="tcp://",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-        silence_logs=50,
-    )
+def _content(seconds: float) -> bytes:
+    return f"{seconds:08.5f}".encode()[:8] + _TEXT
 
 
 def main() -> None:
@@ -93,13 +80,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("workers", type=int)
     parser.add_argument("tasks", type=int)
-    parser.add_argument("mean", type=float)
+    parser.add_argument("--scale", type=float, default=1.0, help="of the time of a submission")
     given = parser.parse_args()
-    one = simulate(given.workers, given.tasks, given.mean)
-    each = 1000 * one.busy / given.tasks
+    one = simulate(given.workers, given.tasks, given.scale)
+    head, scheduler = (1000 * seconds / given.tasks for seconds in (one.head, one.scheduler))
+    ideal = one.asleep / max(one.asleep / given.workers, one.longest)
     print(
-        f"{given.workers} workers, {given.tasks} submissions of {given.mean} s: {one.wall:.1f} s, "
-        f"speed-up {one.speedup:.1f}, {each:.2f} ms of CPU each, peak {one.peak_mib} MiB"
+        f"{given.workers} workers, {given.tasks} submissions of {one.asleep / given.tasks:.2f} s: "
+        f"{one.wall:.1f} s, speed-up {one.speedup:.1f} of at most {ideal:.1f}; "
+        f"head {head:.2f} ms and scheduler {scheduler:.2f} ms of processor each; "
+        f"head {one.early_mib:.1f} MiB until {_EARLY} are done, {one.peak_mib:.1f} in all"
     )
 
 

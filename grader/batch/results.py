@@ -5,6 +5,7 @@ file; a file without its row is written again.
 """
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from grader.grading.summary import ENGINE
 from grader.records.text import file_stem
 
 STUDENTS = "students"
-_OF_STUDENTS = ("results", "before", "shown", "attempts", "origins")  # tables by a student's name
+OF_STUDENTS = ("results", "before", "shown", "attempts", "origins")  # tables by a student's name
 _LAST = """
 SELECT number, digest FROM attempts WHERE student = ? AND exercise = ?
 ORDER BY number DESC LIMIT 1
@@ -83,6 +84,11 @@ class Results:
         except BaseException:
             self._lock.release()
             raise
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """Where rows are written."""
+        return self._database
 
     def close(self) -> None:
         """Close the database and let others write."""
@@ -201,7 +207,7 @@ class Results:
             replace_file(new, (json.dumps(document, ensure_ascii=False) + "\n").encode())
         with self._database:
             values = (one.now, one.before)
-            for table in _OF_STUDENTS:
+            for table in OF_STUDENTS:
                 self._database.execute(
                     f"UPDATE {table} SET student = ? WHERE student = ?",  # noqa: S608 - our own
                     values,

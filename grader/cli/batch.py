@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from grader.batch.database import reading
+from grader.batch.merge import holds_results, merge_results
 from grader.batch.platforms import feedback_name
 from grader.batch.run import Batch, BatchRequest, Graders, run_batch
 from grader.classes.feedback import FeedbackReader
@@ -70,6 +71,8 @@ def run_batch_command(
 ) -> int:
     """Grade a class and print its table."""
     folder = load_course(find_course(course))
+    if holds_results(given.submissions):
+        return _merge(given, folder)
     chosen = chosen_exercises(folder, only, part) if only or part else ()
     places = (given.submissions, given.results)
     request = BatchRequest(
@@ -88,6 +91,22 @@ def run_batch_command(
     )
     batch = _graded(request, cluster)
     _tell(batch, summarise(given.results, folder.course), given.results)
+    return 0
+
+
+def _merge(given: ClassFiles, folder: CourseFolder) -> int:
+    """Add results that are there already, and print the table of all."""
+    if not given.merge:
+        raise UsageError(
+            f"{given.submissions} holds results, and no submissions: --merge adds them to those in "
+            f"{given.results}"
+        )
+    count = merge_results(given.submissions, given.results)
+    summary = summarise(given.results, folder.course)
+    click.echo(render_summary(summary, width=table_width()))
+    added = f"{counted(count, 'submission')} added from {given.submissions}"
+    click.echo(f"{added}; results in {given.results}", err=True)
+    click.echo(printable(summary.origin), err=True)
     return 0
 
 

@@ -31,12 +31,18 @@ _SLACK = 60.0  # seconds that a batch may take beside its tasks
 
 @dataclass
 class Task:
-    """Something to be done, as bytes."""
+    """Something to be done, as bytes; the head holds them only until a worker has them."""
 
     name: str
     content: bytes
+    again: Callable[[], bytes]  # makes them once more, where that worker is lost
     losses: int = 0  # workers that were lost while they had it
     faults: int = 0
+
+    def hand_over(self) -> bytes:
+        """Return the bytes, and hold them no longer."""
+        content, self.content = self.content or self.again(), b""
+        return content
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,10 @@ class Dispatcher:
         return first is not None
 
     def _next_batch(self, tasks: Iterator[Task], worker: _Worker) -> _Batch | None:
-        """Return what a worker gets next; what has lost a worker goes alone, or waits."""
+        """Return what a worker gets next; what has lost a worker goes alone, or waits.
+
+        At the end a worker that has nothing takes over what waits for another one.
+        """
         if self._again:
             if worker.given and self._again[0].losses:
                 return None
@@ -154,7 +163,18 @@ class Dispatcher:
         size = self._size()
         batch = list(itertools.islice(tasks, size))
         self._left -= len(batch)
+        if not batch and not worker.given:
+            batch = self._take_back()
         return _Batch(batch, worker.address, alone=False) if batch else None
+
+    def _take_back(self) -> list[Task]:
+        """Take from the worker that is longest at a batch the one that waits behind it."""
+        waited_for = [worker for worker in self._workers.values() if len(worker.given) > 1]
+        if not waited_for:
+            return []
+        batch = min(waited_for, key=lambda worker: worker.given[0].begun).given.pop()
+        _cancel(batch)
+        return batch.tasks
 
     def _size(self) -> int:
         if not self._pace:
@@ -163,7 +183,7 @@ class Dispatcher:
         return max(1, min(int(_BATCH_SECONDS / self._pace), share, _BATCH))
 
     def _give(self, worker: _Worker, batch: _Batch) -> None:
-        contents = [task.content for task in batch.tasks]
+        contents = [task.hand_over() for task in batch.tasks]
         batch.future = self._client.submit(
             self._crew.work,
             *self._crew.given,
@@ -241,8 +261,12 @@ class Dispatcher:
             yield GivenUp(task, reason)
 
     def _lose(self, worker: _Worker, tasks: Sequence[Task]) -> Iterator[GivenUp]:
-        """Give what a lost worker had to others; what lost too many is for a person's eye."""
-        for task in (*tasks, *self._forget(worker)):
+        """Give what a lost worker had to others; what lost too many is for a person's eye.
+
+        `tasks` are those that it was working on: no other one can be the reason.
+        """
+        self._again += self._forget(worker)
+        for task in tasks:
             task.losses += 1
             if task.losses < _LOSSES:
                 self._again.append(task)
@@ -276,7 +300,10 @@ class Dispatcher:
         here = set(self._addresses())
         for worker in list(self._workers.values()):
             if worker.address not in here:
-                yield from self._lose(worker, ())
+                begun = worker.given.pop(0) if worker.given else None
+                if begun is not None:
+                    _cancel(begun)
+                yield from self._lose(worker, begun.tasks if begun else ())
             elif worker.given and now - worker.given[0].begun > self._longest(worker.given[0]):
                 yield from self._give_up_waiting(worker)
         self._others &= here  # an address may be another process's later

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from distributed import Client
 
@@ -208,13 +209,19 @@ class _Reader:
     def tasks(self) -> Iterator[Task]:
         """Yield what is to be graded."""
         for unit in self.units:
-            course, trains = self.request.folder.course, self.request.trains
-            read = read_unit(unit, course, self.key, trains=trains)
+            read = self._read(unit)
             if read.new:
                 self.in_flight[read.student] = unit
-                yield Task(read.student, pack_read(read))
+                yield Task(read.student, pack_read(read), partial(self._packed, unit))
             else:
                 self.unchanged.append(_as_it_was(read))
+
+    def _read(self, unit: Unit) -> ReadSubmission:
+        course, trains = self.request.folder.course, self.request.trains
+        return read_unit(unit, course, self.key, trains=trains)
+
+    def _packed(self, unit: Unit) -> bytes:
+        return pack_read(self._read(unit))
 
 
 def _as_it_was(read: ReadSubmission) -> GradedSubmission:

@@ -449,7 +449,7 @@ def dispatched(
         seconds,
         told.append,
     )
-    tasks = (Task(content.decode(), content) for content in contents)
+    tasks = (Task(content.decode(), content, partial(bytes, content)) for content in contents)
     ended = list(Dispatcher(client, crew, len(contents)).map(tasks))
     done = [one.content for one in ended if isinstance(one, Done)]
     given_up = {one.task.name: one.reason for one in ended if not isinstance(one, Done)}

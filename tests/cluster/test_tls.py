@@ -67,7 +67,7 @@ def test_tasks_are_done_by_tls(address: str, settings: dict[str, Any], tmp_path:
     crew = Crew(cluster_work.fragile, given, lambda addresses: Enlisted(addresses, {}), 60.0)
     with dask.config.set(settings), connected(address) as client:
         (asked,) = ask(client, list(client.nthreads()), None)
-        ended = list(Dispatcher(client, crew, 3).map(Task(n, n.encode()) for n in "abc"))
+        ended = list(Dispatcher(client, crew, 3).map(Task(n, n.encode(), n.encode) for n in "abc"))
     assert not asked.refused
     assert sorted(one.content for one in ended if isinstance(one, Done)) == [b"aa", b"bb", b"cc"]
 

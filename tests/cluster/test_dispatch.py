@@ -1,0 +1,110 @@
+"""Tasks given to workers and taken back, with threads in place of a cluster."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, GivenUp, Task
+
+SECONDS = 30.0  # a net for hangs
+
+
+class Taken(Future[Any]):
+    """A future that can be cancelled as Dask's."""
+
+    def cancel(self, *, force: bool = False) -> bool:
+        return force and super().cancel()
+
+
+class Threads:
+    """A client of workers that are a thread each."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.here = {address: ThreadPoolExecutor(1) for address in addresses}
+        self.submitted = threading.Semaphore(0)
+
+    def nthreads(self) -> Mapping[str, int]:
+        return dict.fromkeys(self.here, 1)
+
+    def submit(
+        self, work: Callable[..., Any], *given: Any, workers: Sequence[str], **_: Any
+    ) -> Taken:
+        future = Taken()
+        self.here[workers[0]].submit(_do, future, work, *given)
+        self.submitted.release()
+        return future
+
+
+def _do(future: Taken, work: Callable[..., Any], *given: Any) -> None:
+    if future.set_running_or_notify_cancel():
+        future.set_result(work(*given))
+
+
+def task_of(name: str) -> Task:
+    """Return a task whose bytes are its name."""
+    return Task(name, name.encode(), name.encode)
+
+
+def dispatched(
+    client: Threads, work: Callable[[bytes], None], tasks: Sequence[Task]
+) -> list[Done | GivenUp]:
+    """Return what tasks come to, each given alone."""
+
+    def do(contents: Sequence[bytes]) -> Mapping[str, Any]:
+        for content in contents:
+            work(content)
+        return {"done": list(contents), "unready": ""}  # of no pace: one is given at a time
+
+    crew = Crew(do, (), lambda addresses: Enlisted(addresses, {}), SECONDS)
+    return list(Dispatcher(client, crew, len(tasks)).map(iter(tasks)))  # type: ignore[arg-type]
+
+
+def test_what_waits_behind_a_long_task_goes_to_who_has_nothing() -> None:
+    others, done = threading.Semaphore(0), []
+
+    def work(content: bytes) -> None:
+        if content == b"long":
+            for _ in range(4):
+                assert others.acquire(timeout=SECONDS)
+        else:
+            others.release()
+        done.append(content)
+
+    tasks = [task_of(name) for name in ("long", "a", "b", "c", "d")]
+    ended = dispatched(Threads("one", "two"), work, tasks)
+    assert {one.task.name for one in ended if isinstance(one, Done)} == {t.name for t in tasks}
+    assert sorted(done) == [b"a", b"b", b"c", b"d", b"long"]  # nothing was done twice
+    assert done[-1] == b"long"
+
+
+def test_only_what_a_lost_worker_was_at_is_suspected() -> None:
+    client, hung = Threads("one"), threading.Event()
+
+    def work(content: bytes) -> None:
+        if content == b"first" and not hung.is_set():
+            hung.set()
+            for _ in tasks:
+                assert client.submitted.acquire(timeout=SECONDS)  # the second one waits here, too
+            lost = client.here.pop("one")
+            client.here["two"] = ThreadPoolExecutor(1)
+            lost.shutdown(wait=False)
+            assert again.wait(SECONDS)
+        elif content == b"second":
+            again.set()
+
+    again = threading.Event()
+    tasks = [task_of("first"), task_of("second")]
+    ended = dispatched(client, work, tasks)
+    assert sorted(one.task.name for one in ended if isinstance(one, Done)) == ["first", "second"]
+    assert [task.losses for task in tasks] == [1, 0]
+
+
+def test_head_holds_no_bytes_that_a_worker_has() -> None:
+    held = []
+    tasks: list[Task] = []
+    tasks += [Task(name, name.encode(), partial(bytes, name, "utf-8")) for name in "abc"]
+    dispatched(Threads("one"), lambda _: held.append([t.content for t in tasks]), tasks)
+    assert held[-1] == [b"", b"", b""]
+    assert tasks[0].hand_over() == b"a"  # made again
