@@ -66,7 +66,10 @@ def _client(address: str) -> Iterator["Client"]:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise UsageError(f"no scheduler answers at {address}: {said}") from None
+        raise UsageError(
+            f"no scheduler answers at {address}: {said}; start one there with `dask scheduler`, "
+            "or see that the address is right and no firewall stands between"
+        ) from None
     try:
         yield client
     finally:

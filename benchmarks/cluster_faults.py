@@ -1,0 +1,151 @@
+"""Kills workers and heads of a cluster at random, and counts what is lost, doubled or changed.
+
+Grades a class of the course of statistics by two workers on this machine: in some runs a worker is
+killed every few seconds, in others the head is, and started again. Ends only what it started.
+Example: `python benchmarks/cluster_faults.py --workers-killed 20 --heads-killed 5`.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributed import Client
+from figures import GRADE, ROOT
+
+from grader.cluster.connect import connected
+from grader.course.load import CourseFolder, load_course
+
+_COURSE = ROOT / "tests" / "courses" / "statistics"
+_SECONDS = (3.0, 6.0)  # between two kills, at least and at most
+_LONGEST = 300.0  # seconds of one run
+Kept = dict[str, object]
+
+
+def make_class(folder: CourseFolder, into: Path, size: int) -> None:
+    """Write `size` submissions: right ones, stubs, and such as end their process."""
+    for index in range(size):
+        place = into / f"student{index:04}"
+        place.mkdir(parents=True)
+        for exercise in folder.course.exercises:
+            right = (folder.solutions / exercise.file).read_text("utf-8")
+            stub = (folder.exercises / exercise.file).read_text("utf-8")
+            text = (right, stub, "import os\nos._exit(3)\n")[index % 3]
+            (place / exercise.file).write_text(f"{text}\n# {index}\n", encoding="utf-8")
+
+
+@dataclass
+class Tally:
+    """What some runs came to."""
+
+    kills: int = 0
+    lost: int = 0  # submissions without a result, or with another note
+    doubled: int = 0  # rows or files more than there should be
+    changed: int = 0  # submissions whose bytes are others
+
+
+def kept(results: Path) -> Kept:
+    """Return what is kept of each submission, and how many rows there are."""
+    files: Kept = {path.name: path.read_bytes() for path in (results / "students").glob("*.json")}
+    with closing(sqlite3.connect(results / "results.sqlite")) as database:
+        for table in ("students", "results", "attempts"):
+            (files[table],) = database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
+    return files
+
+
+def count(tally: Tally, found: Kept, whole: Kept) -> None:
+    """Compare a run with one that nobody disturbed."""
+    for name, content in whole.items():
+        if name.endswith(".json"):
+            tally.lost += name not in found or not json.loads(found[name])["results"]  # type: ignore[arg-type]
+            tally.changed += name in found and found[name] != content
+        else:
+            tally.doubled += abs(int(str(found[name])) - int(str(content)))
+    tally.doubled += len(found.keys() - whole.keys())
+
+
+class Trial:
+    """A class, and a cluster that grades it."""
+
+    def __init__(self, place: Path, client: Client, chance: random.Random) -> None:
+        self._place, self._client, self._chance = place, client, chance
+        self._address = str(client.scheduler_info()["address"])
+
+    def head(self, results: Path, *options: str) -> "subprocess.Popen[bytes]":
+        """Start `grade batch`."""
+        command = [GRADE, "batch", str(self._place / "class"), "-o", str(results), *options]
+        quiet = {"stdout": subprocess.DEVNULL}
+        return subprocess.Popen(command, cwd=_COURSE, **quiet)  # type: ignore[call-overload, no-any-return]
+
+    def with_workers_killed(self, results: Path) -> int:
+        """Grade the class while workers are killed, and return how many were."""
+        kills, end = 0, time.monotonic() + _LONGEST
+        head = self.head(results, "--scheduler", self._address)
+        while not self._ended(head):
+            if time.monotonic() > end:
+                head.kill()
+                raise RuntimeError("a run took too long")
+            pids = list(self._client.run(os.getpid, on_error="ignore").values())
+            if pids and head.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.kill(self._chance.choice(pids), signal.SIGKILL)
+                    kills += 1
+        return kills
+
+    def with_heads_killed(self, results: Path) -> int:
+        """Grade the class by heads that are killed, until one is done; return how many were."""
+        for kills in range(100):
+            head = self.head(results, "--scheduler", self._address)
+            if self._ended(head):
+                return kills
+            head.kill()
+            head.wait()
+        raise RuntimeError("a hundred heads were killed, and the class is not graded")
+
+    def _ended(self, head: "subprocess.Popen[bytes]") -> bool:
+        """Wait some seconds; returns whether the head is done by then."""
+        with suppress(subprocess.TimeoutExpired):
+            head.wait(self._chance.uniform(*_SECONDS))
+            if head.returncode:
+                raise RuntimeError(f"grade batch ended with {head.returncode}")
+            return True
+        return False
+
+
+def main() -> None:
+    """Do the runs, and print what they came to."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--students", type=int, default=150)
+    parser.add_argument("--workers-killed", type=int, default=20, metavar="RUNS")
+    parser.add_argument("--heads-killed", type=int, default=5, metavar="RUNS")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="grade-bench-faults-") as temporary:
+        place = Path(temporary)
+        make_class(load_course(_COURSE), place / "class", given.students)
+        with connected("local:2") as client:
+            trial = Trial(place, client, random.Random(1))
+            if trial.head(place / "whole", "--jobs", "2").wait():
+                raise RuntimeError("the class cannot be graded on one machine")
+            whole = kept(place / "whole")
+            for runs, run in (
+                (given.workers_killed, trial.with_workers_killed),
+                (given.heads_killed, trial.with_heads_killed),
+            ):
+                tally = Tally()
+                for number in range(runs):
+                    results = place / f"{run.__name__}-{number}"
+                    tally.kills += run(results)
+                    count(tally, kept(results), whole)
+                    print(f"{run.__name__}, {number + 1} of {runs}: {tally}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
