@@ -77,7 +77,7 @@ def audit(
     type=FILE,
     help="Who is in the class: CSV with any of id, name, email, login and group.",
 )
-@click.option("--merge", is_flag=True, help="Add another folder's submissions to the results.")
+@click.option("--merge", is_flag=True, help="Add another folder's submissions, or its results.")
 @click.option(
     "--file",
     "files",

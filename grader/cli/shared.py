@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from grader.records.text import printable
+from grader.records.text import counted, printable
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -162,7 +162,7 @@ class ProgressBar:
             return ""
         rate = self._done / (time.monotonic() - self._begun)
         left = int((self._total - self._done) / rate)
-        who = "" if self._workers is None else f"{self._workers} workers  "
+        who = "" if self._workers is None else f"{counted(self._workers, 'worker')}  "
         return f"{who}{rate * 60:.0f} {self._rate_of}/min  {left // 60}:{left % 60:02} left  "
 
     def count_workers(self, number: int) -> None:

@@ -87,7 +87,10 @@ class ClusterGraders:
             addresses = list(self._client.nthreads())
             if addresses:
                 needed = libraries_of(request.folder.course)
-                return ask(self._client, addresses, request.isolation, needed)
+                asked = ask(self._client, addresses, request.isolation, needed)
+                if not self._client.nthreads().keys().isdisjoint(addresses):
+                    return asked
+                continue  # all were lost while they were asked; others may have come
             if not self._wait:
                 raise UsageError(
                     "the scheduler has no workers: start some, or say --wait to begin when the "
@@ -108,7 +111,7 @@ class ClusterGraders:
         thread.start()
         thread.join(_LEAVE)
         if any(still):
-            self._heard.tell(f"{still[0]} workers still end the submission that they have")
+            self._heard.tell(f"workers that still end the submission that they have: {still[0]}")
 
 
 @dataclass(frozen=True)
