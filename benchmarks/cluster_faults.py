@@ -88,7 +88,7 @@ class Trial:
     def with_workers_killed(self, results: Path) -> int:
         """Grade the class while workers are killed, and return how many were."""
         kills, end = 0, time.monotonic() + _LONGEST
-        head = self.head(results, "--scheduler", self._address)
+        head = self.head(results, "--scheduler", self._address, "--wait")
         while not self._ended(head):
             if time.monotonic() > end:
                 head.kill()
@@ -103,7 +103,7 @@ class Trial:
     def with_heads_killed(self, results: Path) -> int:
         """Grade the class by heads that are killed, until one is done; return how many were."""
         for kills in range(100):
-            head = self.head(results, "--scheduler", self._address)
+            head = self.head(results, "--scheduler", self._address, "--wait")
             if self._ended(head):
                 return kills
             head.kill()

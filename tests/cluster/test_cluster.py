@@ -24,7 +24,7 @@ from grader.batch.entries import Handed
 from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.unit import ReadSubmission
 from grader.cluster import connect, dispatch, grading, worker
-from grader.cluster.connect import connected
+from grader.cluster.connect import Asked, connected
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
 from grader.cluster.grading import ClusterGraders, Heard
 from grader.cluster.parcel import Contents, pack, pack_read, unpack_read
@@ -432,6 +432,24 @@ def test_scheduler_without_workers_says_so_or_waits(
         run_batch(request, graders=ClusterGraders(client, wait=True))
         late.join()
     assert_same(kept(tmp_path / "r"), alone)
+
+
+def test_workers_that_are_lost_while_they_are_asked_are_not_the_last_word(
+    statistics: CourseFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Changing:
+        moments = iter([{"one": 1}, {"two": 1}, {"two": 1}, {"two": 1}])
+
+        def nthreads(self) -> dict[str, int]:
+            return next(self.moments)
+
+    def ask(_: object, addresses: list[str], *__: object) -> list[Asked]:
+        return [Asked(address, level=str(probe().level)) for address in addresses]
+
+    monkeypatch.setattr(grading, "ask", ask)
+    request = request_for(statistics, tmp_path, tmp_path / "r")
+    graders = ClusterGraders(Changing())  # type: ignore[arg-type]
+    assert [one.address for one in graders._ask_first(request)] == ["two"]  # noqa: SLF001 - alone
 
 
 # ---- tasks and workers ---------------------------------------------------------------------------
