@@ -89,7 +89,7 @@ class Trial:
         """Grade the class while workers are killed, and return how many were."""
         kills, end = 0, time.monotonic() + _LONGEST
         head = self.head(results, "--scheduler", self._address, "--wait")
-        while not self._ended(head):
+        while not self._ended(head, results):
             if time.monotonic() > end:
                 head.kill()
                 raise RuntimeError("a run took too long")
@@ -104,20 +104,27 @@ class Trial:
         """Grade the class by heads that are killed, until one is done; return how many were."""
         for kills in range(100):
             head = self.head(results, "--scheduler", self._address, "--wait")
-            if self._ended(head):
+            if self._ended(head, results):
                 return kills
             head.kill()
             head.wait()
         raise RuntimeError("a hundred heads were killed, and the class is not graded")
 
-    def _ended(self, head: "subprocess.Popen[bytes]") -> bool:
-        """Wait some seconds; returns whether the head is done by then."""
-        with suppress(subprocess.TimeoutExpired):
-            head.wait(self._chance.uniform(*_SECONDS))
-            if head.returncode:
-                raise RuntimeError(f"grade batch ended with {head.returncode}")
-            return True
-        return False
+    def _ended(self, head: "subprocess.Popen[bytes]", results: Path) -> bool:
+        """Wait some seconds, and until something more is graded; returns whether the head is done.
+
+        So a slow machine, on which a worker takes longer to start than a kill, comes to an end.
+        """
+        before, end = _files(results), time.monotonic() + self._chance.uniform(*_SECONDS)
+        while head.poll() is None and (time.monotonic() < end or _files(results) <= before):
+            time.sleep(0.1)
+        if head.returncode:
+            raise RuntimeError(f"grade batch ended with {head.returncode}")
+        return head.returncode is not None
+
+
+def _files(results: Path) -> int:
+    return len(list((results / "students").glob("*.json")))
 
 
 def main() -> None:
