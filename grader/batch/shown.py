@@ -10,7 +10,6 @@ import numpy as np
 
 from grader.course.models import Exercise
 from grader.errors import told_fault
-from grader.execute.session import SharedChild
 from grader.grading.exercise import Run
 from grader.grading.exhibits import Drawing, Exhibit, Panel, exhibits_of
 from grader.records.results import Status
@@ -38,17 +37,14 @@ class Shown:
         return Shown(**{**plain, "exhibits": tuple(map(_exhibit, plain["exhibits"]))})
 
 
-def shown_of(exercise: Exercise, run: Run, kept: SharedChild | None = None) -> Shown:
-    """Return what a page shows of a run: pictures of the targets that are not right.
-
-    `kept` is the child of the submission's exercise before.
-    """
+def shown_of(exercise: Exercise, run: Run) -> Shown:
+    """Return what a page shows of a run: pictures of the targets that are not right."""
     checks = run.result.checks
     wrong = {check.target for check in checks if check.status is not Status.PASSED}
     wrong -= {check.target for check in checks if check.status in _NO_RUN}
     traps = {str(check.id): check.trap for check in checks if check.trap}
     try:
-        exhibits = exhibits_of(exercise, run, targets=wrong, kept=kept)
+        exhibits = exhibits_of(exercise, run, targets=wrong)
         return Shown(run.result.output, traps, exhibits)
     except Exception as error:  # noqa: BLE001 - pictures are an extra: no result hangs on them
         return Shown(run.result.output, traps, fault=told_fault(error))

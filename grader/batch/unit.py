@@ -3,13 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence, Set
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from grader.batch.entries import Entry, Handed, read_entry
 from grader.batch.shown import shown_of
 from grader.course.models import Course, Exercise
-from grader.execute.session import SharedChild
 from grader.grading.engine import Engine
 from grader.handin.read import Source, Submission
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status, result_to_json
@@ -110,17 +108,18 @@ def grade_read(engine: Engine, read: ReadSubmission) -> GradedSubmission:
     """Grade what of a submission is new or changed."""
     course, handed = engine.folder.course, read.handed
     exercises = [course.exercise(e) for e in read.new]
-    runs = list(engine.runs(exercises, handed.submission, quick=True))
-    results = {run.result.exercise: run.result for run in runs}
+    results: dict[str, ExerciseResult] = {}
+    shown: dict[str, bytes] = {}
+    for exercise, run in zip(
+        exercises, engine.runs(exercises, handed.submission, quick=True), strict=True
+    ):
+        results[exercise.id] = run.result
+        shown[exercise.id] = shown_of(exercise, run).pack()  # in the child that is there still
     remarks = {
         e: _remarks(course, handed, handed.submission.source(course.exercise(e)), result)
         for e, result in results.items()
     }
     absent = frozenset(e for e in results if handed.submission.source(course.exercise(e)).absent)
-    # after all of them: no exercise's time goes into another one's pictures
-    with closing(SharedChild()) as kept:
-        pairs = zip(exercises, runs, strict=True)
-        shown = {e.id: shown_of(e, run, kept).pack() for e, run in pairs}
     written = {e: WrittenResult.of(result) for e, result in results.items()}
     return GradedSubmission(
         read.student, handed.notes, written, remarks, absent, read.digests, shown, read.time

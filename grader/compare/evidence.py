@@ -102,12 +102,7 @@ class Evidence:
 
     def numeric_calls(self, action: Action, group: str | None = None) -> list[Call]:
         """Return the calls of the numeric cases, of one group or of all, smallest first."""
-        target = self.target.name
-        cases = self.key.plan.numeric_cases(target)
-        sizes = {case.id: _volume(case) for case in cases if group in (None, case.group)}
-        ids = {str(CallId(target, case, action)) for case in sizes}
-        calls = [call for call in self.calls if call.id in ids]
-        return sorted(calls, key=lambda call: sizes[call.case])
+        return list(self.key.numeric_calls(self.target.name, action, group))
 
     def case(self, call: Call) -> DrawnCase:
         """Return the case of a call."""
@@ -173,13 +168,6 @@ SEEK_LAYER = "look for a layer that is missing or has another size: the stub's d
 RESIZE = "look at the sizes where the layer is made"
 # steps that give way to a better one
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
-
-
-def _volume(case: DrawnCase) -> int:
-    volume = 1
-    for size in case.dims.values():
-        volume *= size
-    return volume
 
 
 def own_refusal(evidence: Evidence, error: StudentError) -> bool:

@@ -95,7 +95,7 @@ class Collected:
 
 
 class SharedChild:
-    """The child of a submission's last job, for its next one.
+    """The children of a submission's last jobs, for its next one: two, and one has no stand-ins.
 
     Plain code alone shares a child, after code that ended every call and printed nothing: it
     leaves nothing behind, and looks for nothing. No job comes to a child that has had a correct
@@ -103,7 +103,7 @@ class SharedChild:
     """
 
     def __init__(self) -> None:
-        self._line: _WorkerChannel | None = None
+        self._lines: list[_WorkerChannel] = []  # the one that was used last comes last
         self._closed = False
 
     def collect(
@@ -114,13 +114,10 @@ class SharedChild:
         limits: Limits,
         end: End | None = None,
     ) -> Collected | None:
-        """Make every call in the kept child; None where there is none, or one of no use."""
-        line, self._line = self._line, None
+        """Make every call in a kept child; None where none is of use."""
+        line = self._take(job, limits)
         if line is None:
-            return None
-        fits = line.limits == limits and line.served <= job.standins
-        if not (fits and job.plain and line.channel.quiet):
-            line.end()
+            self.make_room()
             return None
         collected = Collected()
         run = _Run(line, job, limits, {}, end or End.of_file(limits))
@@ -134,22 +131,34 @@ class SharedChild:
         return None if any(map(_is_for_memory, errors)) else collected
 
     def keep(self, line: "_WorkerChannel", job: Job) -> None:
-        """Keep a child that has done a job, in place of another; end it where it is of no use."""
-        self._end()
+        """Keep a child that has done a job; end it where it is of no use."""
         if job.plain and not self._closed:
             line.served |= job.standins
-            self._line = line
+            self._lines.append(line)
         else:
             line.end()
 
-    def close(self) -> None:
-        """End the child, and keep no other."""
-        self._closed = True
-        self._end()
+    def make_room(self) -> None:
+        """Leave one child at most beside one that is to come: no more may live at once."""
+        self._end(self._lines[:-1])
 
-    def _end(self) -> None:
-        line, self._line = self._line, None
+    def close(self) -> None:
+        """End the children, and keep no other."""
+        self._closed = True
+        self._end(self._lines)
+
+    def _take(self, job: Job, limits: Limits) -> "_WorkerChannel | None":
+        """Take out the child that has had most of what a job may have; None where none fits."""
+        self._end([one for one in self._lines if one.limits != limits or not one.channel.quiet])
+        fitting = [one for one in self._lines if job.plain and one.served <= job.standins]
+        line = max(fitting, key=lambda one: len(one.served), default=None)
         if line is not None:
+            self._lines.remove(line)
+        return line
+
+    def _end(self, lines: Sequence["_WorkerChannel"]) -> None:
+        self._lines = [line for line in self._lines if line not in lines]
+        for line in lines:
             line.end()
 
 

@@ -28,6 +28,7 @@ from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
+from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
@@ -121,6 +122,7 @@ def _run_with_words(
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
     checks = name_causes(found, causes, of_values, partial(may_explain, told))
+    rounds.clock = Clock(rounds.limits, 1)  # what runs from here on shows, and takes nobody's time
     return Run(_sum_up(exercise, source, checks, judged, shown), last, rounds)
 
 
@@ -350,7 +352,7 @@ def _first_wrong(
         return None  # nothing is made that could be looked at
     calls = calls_to_record(evidence)
     every = [*signed, *(call for call in calls if call not in signed)]
-    recorded = rounds.record(every, rounds.kept)
+    recorded = rounds.record(every)
     guessed = _is_guessed(evidence)
     plain = [call for call in signed if evidence.case(call).group == PLAIN]
     early = find_steps(evidence, {call.id: recorded[call.id] for call in plain})

@@ -7,7 +7,6 @@ import numpy as np
 
 from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
-from grader.execute.session import SharedChild
 from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt
 from grader.grading.trace import Made, Step, Trace, traces_of
@@ -56,13 +55,12 @@ def exhibits_of(
     run: Run,
     *,
     targets: Collection[str] | None = None,
-    kept: SharedChild | None = None,
 ) -> tuple[Exhibit, ...]:
-    """Return the pictures of an exercise or of some targets of it; they show public cases.
-
-    `kept` is for those who go on with other exercises of the same submission.
-    """
-    return exhibits_from(exercise, traces_of(exercise, run, targets, kept))
+    """Return the pictures of an exercise or of some targets of it; they show public cases."""
+    named = {t.name for t in exercise.targets} if targets is None else set(targets)
+    # a factory's values are its own, drawn at construction
+    named -= {t.name for t in exercise.targets if t.kind is TargetKind.FACTORY}
+    return exhibits_from(exercise, traces_of(exercise, run, named))
 
 
 def exhibit_training(learnt: Learnt) -> Exhibit:

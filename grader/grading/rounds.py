@@ -19,7 +19,7 @@ and confirmed, that of a last one; or, where the first raised, that in float32.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import safetensors.numpy
@@ -73,7 +73,8 @@ class Rounds:
     trained: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
     # for what is run to explain and earns nothing; of no use once the exercise is graded
-    kept: SharedChild | None = field(init=False, default=None)
+    kept: SharedChild = field(init=False, default_factory=SharedChild)
+    _recorded: dict[str, Answer] = field(init=False, default_factory=dict)
 
     @property
     def answers(self) -> Mapping[str, Answer]:
@@ -112,20 +113,21 @@ class Rounds:
         for call in self.key.plan.trainings if self.trains else ():
             self._run_training(call)
 
-    def record(self, calls: Sequence[Call], kept: SharedChild | None = None) -> dict[str, Answer]:
-        """Make calls once more and return every tensor that they made.
+    def record(self, calls: Sequence[Call]) -> dict[str, Answer]:
+        """Make calls once more and return every tensor that they made; each is recorded once.
 
         Plain code does all in one child, in a kept one if it is of use; else a target has its own.
         """
-        recording = [replace(call, action=Action.RECORD, watch=False) for call in calls]
-        answers: dict[str, Answer] = {}
+        new = [call for call in calls if call.id not in self._recorded]
+        recording = [replace(call, action=Action.RECORD, watch=False) for call in new]
         for kind, job in self.jobs.items():
             own = [call for call in recording if call.earlier == kind]
             targets = [""] if job.plain else list(dict.fromkeys(call.target for call in own))
             for target in targets if own else ():
                 some = [call for call in own if target in ("", call.target)]
-                answers |= self._run_in(kind, some, kept=kept if job.plain else None)
-        return answers
+                kept = self.kept if job.plain else None
+                self._recorded |= self._run_in(kind, some, kept=kept)
+        return {call.id: self._recorded[call.id] for call in calls}
 
     def arrange_by_steps(self, call: Call, names: Sequence[str]) -> Mapping[str, Answer] | None:
         """Take a target's layers as most of the reference's steps come up in `call`.
@@ -145,6 +147,7 @@ class Rounds:
             return None
         made = _Made(call.earlier, self._calls(call.earlier), self.firsts[call.earlier].answers)
         self.arranged[call.target] = _settled(ways[tried.index(most)], call, made)
+        self._recorded.clear()  # what was recorded in another way
         return {**self.answers, **self._run_in(made.kind, made.calls)}
 
     def make(self, calls: Sequence[Call]) -> Mapping[str, Answer]:
@@ -152,11 +155,11 @@ class Rounds:
         return self._run_in(calls[0].earlier, calls, kept=self.kept) if calls else {}
 
     def _run_first(self, kept: SharedChild) -> None:
-        limits, payload = self.limits, self.key.payload
         self._begin()
         for kind, job in self.jobs.items():
+            payload = self.key.payloads[kind]
             with self.running():
-                found = kept.collect(job, self._calls(kind), payload, limits, self.end)
+                found = kept.collect(job, self._calls(kind), payload, self.limits, self.end)
             if found is not None:
                 self.firsts[kind] = found
         if not self.firsts:
@@ -171,6 +174,7 @@ class Rounds:
         names = ("case_seconds", "target_seconds", "submission_seconds", "cpu_seconds")
         limits = self.limits.model_copy(update=dict.fromkeys(names, seconds))
         job, payload = self.jobs[call.earlier], self.key.payload
+        self.kept.make_room()
         self.trained |= collect(self.warm, job, [call], payload, limits, "float32").answers
 
     def _begin(self) -> None:
@@ -301,13 +305,15 @@ class Rounds:
         kept: SharedChild | None = None,
     ) -> Collected:
         """Make calls; `tensors` are those that they name beside the plan's."""
-        payload = self.key.payload
-        if tensors:
-            payload = safetensors.numpy.save({**self.key.plan.tensors, **tensors})
-        elif len(calls) < len(self._calls(kind)):
-            payload = safetensors.numpy.save(_named(calls, self.key.plan.tensors))
+        if tensors or len(calls) < len(self._calls(kind)):
+            own = self.key.plan.tensors_of(calls)
+            payload = bytes(safetensors.numpy.save({**own, **(tensors or {})}))
+        else:
+            payload = self.key.payloads[kind]
         job = self.jobs[kind]
         with self.running():
+            if kept is None:
+                self.kept.make_room()
             found = kept.collect(job, calls, payload, self.limits, self.end) if kept else None
             return found or collect(
                 self.warm,
@@ -329,23 +335,6 @@ def _settled(way: Arrangement, first: Call, made: _Made) -> dict[str, Arrangemen
         if call.target == first.target and call.action is Action.FORWARD
     }
     return settled(way, first.case, bound)
-
-
-def _named(calls: Sequence[Call], tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the tensors that calls name in any of their fields."""
-    found: dict[str, Array] = {}
-    waiting: list[object] = [vars(call) for call in calls]
-    while waiting:
-        match waiting.pop():
-            case str(name) if name in tensors:
-                found[name] = tensors[name]
-            case Mapping() as held:
-                waiting.extend(held.values())
-            case list() | tuple() as held:
-                waiting.extend(held)
-            case held if is_dataclass(held):
-                waiting.append(vars(held))
-    return found
 
 
 def _half(key: AnswerKey, plain: Sequence[Call], others: Sequence[Call]) -> set[str]:

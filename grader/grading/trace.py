@@ -20,7 +20,6 @@ from grader.records.text import clean
 from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of, place_of
 
 if TYPE_CHECKING:  # what was kept is shown without what grades
-    from grader.execute.session import SharedChild
     from grader.grading.exercise import Run
 
 # faults for which a run has no values to lay beside the expected ones
@@ -106,15 +105,13 @@ def traces_of(
     exercise: Exercise,
     run: "Run",
     targets: Collection[str] | None = None,
-    kept: "SharedChild | None" = None,
 ) -> dict[str, Trace | None]:
     """Run targets of an exercise once more, all where none are named, and record them.
 
-    A target that has no case which can be shown has None. `kept` is for those who go on with other
-    exercises of the same submission.
+    A target that has no case which can be shown has None.
     """
     chosen = [t for t in exercise.targets if targets is None or t.name in targets]
-    return _trace_all(chosen, run, kept)
+    return _trace_all(chosen, run)
 
 
 def trace_target(target: Target, run: "Run") -> Trace | None:
@@ -123,12 +120,10 @@ def trace_target(target: Target, run: "Run") -> Trace | None:
 
 
 @np.errstate(all="ignore")  # as in grading
-def _trace_all(
-    targets: Sequence[Target], run: "Run", kept: "SharedChild | None" = None
-) -> dict[str, Trace | None]:
+def _trace_all(targets: Sequence[Target], run: "Run") -> dict[str, Trace | None]:
     calls = {target.name: _calls_of(target, run) for target in targets}
     every = [call for some in calls.values() for call in some]
-    answers = run.rounds.record(every, kept) if run.rounds else {}
+    answers = run.rounds.record(every) if run.rounds else {}
     return {t.name: _trace(t, run, calls[t.name], answers) for t in targets}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.handin.read import Source
-from grader.handin.syntax import chain, parse, reached
+from grader.handin.syntax import chain, parse, reached, walked
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _mentions(
     aliases: dict[str, str] = {}
     mentions: list[tuple[int, ast.Name | ast.Attribute]] = []
     for number, (_, statement) in enumerate(statements):  # once: an audit reads thousands of texts
-        for node in ast.walk(statement):
+        for node in walked(statement):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 aliases.update(_aliases(node))
             elif isinstance(node, ast.Name) or (
@@ -77,7 +77,7 @@ def _made_and_mentioned(statement: ast.stmt) -> tuple[set[str], set[str]]:
     bound: set[str] = set()
     read: set[str] = set()
     changed: set[str] = set()
-    for node in ast.walk(statement):
+    for node in walked(statement):
         match node:
             case ast.FunctionDef() | ast.ClassDef():
                 bound.add(node.name)

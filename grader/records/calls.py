@@ -1,7 +1,7 @@
 """A plan: the cases of an exercise as they are drawn, and the calls that they are for."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -74,6 +74,11 @@ class Call(WorkerCall):
         """What a child gets of it, as JSON; a class asks for it again and again."""
         return to_json(self.sent)
 
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Every text in what a child gets, among them the keys of all tensors that it needs."""
+        return frozenset(_texts_in(list(self.sent.values())))
+
     def to_json(self) -> dict[str, object]:
         """Return plain data and records, as a key keeps it."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
@@ -85,6 +90,19 @@ class Call(WorkerCall):
         call = super().from_json(known)
         assert isinstance(call, Call)  # noqa: S101 - for the type checker
         return call
+
+
+def _texts_in(held: object) -> Iterator[str]:
+    match held:
+        case str():
+            yield held
+        case Mapping():
+            yield from _texts_in(list(held.values()))
+        case list() | tuple():
+            for one in held:
+                yield from _texts_in(one)
+        case _ if is_dataclass(held):
+            yield from _texts_in(list(vars(held).values()))
 
 
 @dataclass(frozen=True)
@@ -99,6 +117,11 @@ class Plan:
     trainings: list[Call] = field(default_factory=list)  # calls that take long, apart from the rest
     # by training and name: what no worker gets of it
     withheld: dict[str, dict[str, Array]] = field(default_factory=dict)
+
+    def tensors_of(self, calls: Iterable[Call]) -> dict[str, Array]:
+        """Return the tensors that some calls read."""
+        texts = frozenset[str]().union(*(call.texts for call in calls))
+        return {name: value for name, value in self.tensors.items() if name in texts}
 
     def of_target(self, target: str) -> list[Call]:
         """Return the calls of one target, in order."""

@@ -1,16 +1,19 @@
 """The answer key of one exercise on one split: what was asked, answered, and known of bugs."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import safetensors.numpy
 
 from grader.records.answers import Answer
-from grader.records.calls import Array, Plan
-from grader.records.ids import CheckId
+from grader.records.calls import Array, Call, Plan
+from grader.records.ids import CallId, CheckId
 from grader.records.signatures import Suspects
 from grader.worker.names import Group, compared, of_group
+from grader.worker.protocol import Action, Earlier
 
 
 def way_name(bug: str, number: int) -> str:
@@ -141,6 +144,28 @@ class AnswerKey:
     def payload(self) -> bytes:
         """The plan's tensors as safetensors bytes, for workers."""
         return bytes(safetensors.numpy.save(self.plan.tensors))
+
+    @cached_property
+    def payloads(self) -> Mapping[Earlier, bytes]:
+        """The tensors of all calls of a kind, for a worker that makes them; not of trainings."""
+        kinds = dict.fromkeys(call.earlier for call in self.plan.calls)
+        calls = {kind: [c for c in self.plan.calls if c.earlier is kind] for kind in kinds}
+        return {k: bytes(safetensors.numpy.save(self.plan.tensors_of(calls[k]))) for k in kinds}
+
+    def numeric_calls(self, target: str, action: Action, group: str | None) -> Sequence[Call]:
+        """Return the calls of the numeric cases, of one group or of all, smallest first."""
+        asked = (target, action, group)
+        if asked not in self._numeric:  # it is asked for by each check of each submission
+            cases = self.plan.numeric_cases(target)
+            sizes = {c.id: prod(c.dims.values()) for c in cases if group in (None, c.group)}
+            ids = {str(CallId(target, case, action)) for case in sizes}
+            calls = [call for call in self.plan.of_target(target) if call.id in ids]
+            self._numeric[asked] = sorted(calls, key=lambda call: sizes[call.case])
+        return self._numeric[asked]
+
+    @cached_property
+    def _numeric(self) -> dict[tuple[str, Action, str | None], Sequence[Call]]:
+        return {}
 
     def is_constant(self, call_id: str) -> bool:
         """Whether a call should return one number throughout."""

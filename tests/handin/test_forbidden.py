@@ -1,9 +1,13 @@
 """Forbidden names are found through imports and other names, and nowhere else."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
+from grader.handin.syntax import walked
 
 
 @pytest.mark.parametrize(
@@ -39,3 +43,8 @@ def test_find_forbidden_sees_through_imports(text: str) -> None:
 def test_find_forbidden_leaves_other_names_alone(text: str) -> None:
     source = Source("a.py", units=(("a.py", text),))
     assert find_forbidden(source, ["torch.nn.LayerNorm"], ["f"]) == []
+
+
+def test_walked_goes_as_ast_does() -> None:
+    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    assert walked(tree) == list(ast.walk(tree))

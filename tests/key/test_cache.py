@@ -11,6 +11,7 @@ from grader.course.load import CourseFolder
 from grader.errors import InternalError
 from grader.key.builders import KeyOrder
 from grader.key.cache import Keys, load_keys
+from grader.records.answers import load_tensors
 from grader.records.calls import HIDDEN, PUBLIC
 
 
@@ -34,3 +35,14 @@ def test_keys_that_are_used_outlive_newer_ones(
     left = {path.name for path in cache.iterdir()}
     assert keys.place.name in left
     assert "10" not in left
+
+
+def test_what_trains_is_sent_with_trainings_alone(keys: Keys) -> None:
+    key = keys.keys["exercise12"]
+    samples = {call.learning.samples for call in key.plan.trainings if call.learning}
+    sent = [load_tensors(payload).keys() for payload in key.payloads.values()]
+    assert samples
+    assert samples <= load_tensors(key.payload).keys()
+    assert not any(samples & names for names in sent)
+    named = {name for call in key.plan.calls for name in call.parameters.values()}
+    assert named <= set().union(*sent)
