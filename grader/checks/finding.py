@@ -121,10 +121,17 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
         ungiven = frozenset(r.id.name for r in apart if _is_without(evidence, r.id.name, name))
         alone = len(own) == 1 and any(r.failed for r in apart if r.id.name in ungiven)
         alone |= list(own.values()).count(_NONE) == 1 and _is_of_another_size(evidence, ungiven)
+        if own.get(name) and any(_raised(evidence, prop) for prop in ungiven):
+            continue  # the check tells the exception, and where it comes from
         if ungiven and name in own and (alone or own[name] != _NONE):
             said = _of_default(evidence, name, clean(own[name], 60))
             found.append(Deviation(said, SIGNATURE, properties=ungiven, of_default=True))
     return found
+
+
+def _raised(evidence: Evidence, prop: str) -> bool:
+    calls = evidence.calls_of(prop)
+    return any(evidence.answers[call.id].status is AnswerStatus.RAISED for call in calls)
 
 
 def _is_of_another_size(evidence: Evidence, properties: Collection[str]) -> bool:

@@ -170,9 +170,9 @@ def try_(
 def hint(
     exercise: str, target: str, submission: Path | None, course: Path | None, *, every: bool
 ) -> None:
-    """Give a hint on the first thing that is not right; each time a plainer one.
+    """Give a hint on what to mend first; each time a plainer one.
 
-    TARGET is a function or class of the exercise; else it is the first that is not right.
+    TARGET is a function or class of the exercise; else it is the one to mend first.
     In a course's source nothing is kept from one time to the next: --all gives them all.
 
     \b
@@ -193,7 +193,7 @@ def hint(
 def explain(exercise: str, target: str, submission: Path | None, course: Path | None) -> None:
     """Show the shapes of your own run, step by step, beside the expected ones.
 
-    TARGET is a function or class of the exercise; else it is the first that is not right.
+    TARGET is a function or class of the exercise; else it is the one to mend first.
 
     \b
     Examples:

@@ -153,7 +153,7 @@ def _unread(exercise: Exercise, source: Source) -> str:
 
 
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
-    """Record the run of one target, the first that is not right where none is named."""
+    """Record the run of one target, the one to mend first where none is named."""
     from grader.report.explained import render_run
     from grader.student.hints import beside_run, borrowed, target_to_explain, words_given
 

@@ -98,7 +98,7 @@ class _Table:
                 continue
             given = one.guess
             if given is None and not can_ask() and not self.single:
-                yield f"  Guess with: grade try {self.exercise.id} {one.number} --guess 1"
+                yield f"  Guess N with: grade try {self.exercise.id} {one.number} --guess N"
                 continue
             bench = self.bench
             if given is None and can_ask():

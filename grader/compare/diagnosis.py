@@ -29,6 +29,7 @@ _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
+_AT_ONCE = 2  # bugs that only checks show: more are rather one mistake that is not known
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
 
@@ -290,7 +291,7 @@ class _Look:
             behaviours = dict.fromkeys(alike[name] for name in fitting)
             if len(behaviours) == 1:
                 named.setdefault(next(iter(behaviours)), list(dict.fromkeys(fitting)))
-        return list(named.values())
+        return list(named.values()) if len(named) <= _AT_ONCE else []
 
     def _changes_only_what_is_seen(self, row: int, failing: Set[int]) -> bool:
         own, right, seen = self.own.signature(row), self.right, self.seen

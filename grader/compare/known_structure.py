@@ -13,7 +13,7 @@ from grader.compare.outcomes import judge_call
 from grader.compare.signature import failing, pair_rows, value_rows
 from grader.compare.wording import ways_of
 from grader.records.answers import Answer, AnswerStatus, Info
-from grader.records.calls import Array
+from grader.records.calls import PLAIN, Array
 from grader.records.results import CheckResult, Diagnosis, Kind
 from grader.records.signatures import Code, Suspects
 from grader.worker.names import Group
@@ -46,13 +46,29 @@ def known_structure(
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong:
         return None
-    found = _failing_alike(own, counts.fitting_alone(own), results)
+    found = left(_of_one_count(evidence, own, counts, results, pairs))
+    return _worded(evidence, own, found, f"in {every} your module {_REGISTERS}")
+
+
+def _of_one_count(
+    evidence: Evidence,
+    own: Suspects,
+    counts: "_Counts",
+    results: Sequence[CheckResult],
+    pairs: Callable[[], Mapping[str, Suspects]],
+) -> list[Names]:
+    """The bugs, or two at once, under which as many numbers are registered."""
+    found = counts.fitting_alone(own)
+    if not _raised(evidence):
+        found = _failing_alike(own, found, results)
+    elif own.count_behaviours(found) > 1:
+        return []  # all checks fail for what is raised, and tell them apart no more
     both = pairs().get(evidence.target.name) if counts.open and not found else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
         found = found if own.count_behaviours(found) == 1 else []
-    return _worded(evidence, own, left(found), f"in {every} your module {_REGISTERS}")
+    return found
 
 
 def _worded(
@@ -79,6 +95,12 @@ def _ran(evidence: Evidence) -> bool:
     """Whether some case gave values that were compared."""
     calls = [call for call in evidence.numeric_calls(Action.FORWARD) if not call.free]
     return any(evidence.answers[call.id].status is AnswerStatus.OK for call in calls)
+
+
+def _raised(evidence: Evidence) -> bool:
+    """Whether every call without an option ended in an exception."""
+    calls = evidence.numeric_calls(Action.FORWARD, PLAIN)
+    return all(evidence.answers[call.id].status is AnswerStatus.RAISED for call in calls)
 
 
 def _failing_alike(
@@ -139,8 +161,10 @@ class _Counts:
         """Whether a bug alone registers others than are due: else it tells nothing of the count."""
         alone = [row for row, names in enumerate(suspects.names) if names == (name,)]
         rows = [int(row) for row in self._rows]
-        known = self._sizes(suspects.codes[np.ix_(alone, rows)], rows)
-        return bool((known != self._due[rows]).any())
+        codes = suspects.codes[np.ix_(alone, rows)]
+        # what does not fit under the bug and does here is not the bug's
+        fits = (codes[..., Code.ENDED] != _UNFIT) | self._unfit[rows]
+        return bool(((self._sizes(codes, rows) != self._due[rows]) & fits).any())
 
     def _sizes(self, codes: Array, rows: Sequence[int]) -> Array:
         """What is known of how many numbers are registered: where they do not fit, of which.

@@ -12,6 +12,7 @@ from grader.records.text import shown_shape
 
 Found = re.Match[str]
 _TURNS = re.compile(r"transpose|permute|swapaxes|movedim|einsum|\.mT\b|\.T\b|\.t\(\)")
+_PRODUCT = re.compile(r"@|matmul|bmm|einsum|\bmm\(|\bdot\(")
 _REVERSES = re.compile(r"\.T\b|\.t\(\)")
 
 
@@ -61,6 +62,11 @@ def batched(found: Found, scene: Scene) -> Reason:
         return Reason(
             f"one tensor holds {first} matrices and the other {other}: the axes before the last "
             "two have to agree"
+        )
+    if not _PRODUCT.search(scene.code):
+        return Reason(
+            f"within what is called there rows of {inner} numbers would need {inner} rows to be "
+            f"multiplied with, and there are {rows}: print the shapes of what you pass"
         )
     turn = (
         "look at which axes change places"

@@ -5,7 +5,7 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from math import prod
 
 import numpy as np
@@ -94,8 +94,12 @@ def find_steps(
         return None
     if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
         return StepsFound(dict.fromkeys(names, State.RIGHT))
-    marks = [_Run(evidence, call, recorded[call.id]).marks() for call in runs]
+    looks = [_Run(evidence, call, recorded[call.id]) for call in runs]
+    marks = [look.marks() for look in looks]
     found = {n: _both([one[n] for one in marks]) for n in names}
+    implied = _implied(evidence.target.step_levels, found, looks)
+    found |= dict.fromkeys(implied, True)
+    told = "" if told in implied else told  # it is not what is wrong in these cases
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
     if not (told or State.RIGHT in steps.states.values()):
@@ -141,6 +145,20 @@ def _both(marks: Sequence[bool | None]) -> bool | None:
     return None if None in marks else all(marks)
 
 
+def _implied(
+    levels: Sequence[Sequence[str]], found: Mapping[str, bool | None], looks: Sequence["_Run"]
+) -> list[str]:
+    """Steps that change nothing in these cases, and are right since what is made of them is."""
+    rows = [[name for name in level if name in found] for level in levels]
+    unchanged = set.intersection(*(look.unchanged for look in looks))
+    return [
+        name
+        for row, after in pairwise(rows)
+        for name in row
+        if name in unchanged and after and all(found[one] for one in after)
+    ]
+
+
 def _states(
     levels: Sequence[Sequence[str]], found: Mapping[str, bool | None], told: str, *, stopped: bool
 ) -> dict[str, State]:
@@ -180,6 +198,7 @@ class _Run:
         self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
         self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
+        self.unchanged: set[str] = set()  # steps that are an input, or one that is there already
 
     def marks(self) -> dict[str, bool | None]:
         """Say of each step whether it was made, in order; None where its values prove nothing."""
@@ -208,7 +227,8 @@ class _Run:
             if came is not None:
                 return passed or same_values(wanted, came)
         if any(same_values(wanted, array) for array in before):
-            return None  # an input, or a step that is there already
+            self.unchanged.add(name)  # which proves nothing
+            return None
         if place is None:
             turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
             return None if turned or not self._is_tried(name, wanted) else False

@@ -33,7 +33,9 @@ class Claim:
     def sentence(self) -> str:
         """It in one sentence, with one more for each of the others."""
         what = ways_of(self.groups)
-        also = "".join(f" It behaves like code in which {bug.when}, too." for bug in self.others)
+        also = "".join(
+            f" Beside that it behaves like code in which {bug.when}." for bug in self.others
+        )
         if not self.bound:
             return f"What is registered is as in code in which {what}.{also}"
         if not self.by_values:
@@ -140,8 +142,15 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
     )
 
 
-def drawn(evidence: Evidence) -> Diagnosis:
-    """Say that two calls differ, which no step or known bug explains."""
+def drawn(evidence: Evidence) -> Diagnosis | None:
+    """Say that a wrong output is drawn at random, if a second call of the same made another one.
+
+    None where it is not, and where a target has to draw.
+    """
+    call = first_wrong_call(evidence)
+    due = any(call.action is Action.SAMPLE for call in evidence.calls)
+    if call is None or due or not evidence.answers[call.id].info.random:
+        return None
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),

@@ -329,14 +329,7 @@ def _locate(
     if behind.used:
         return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
-    return by_cases or _drawn(evidence) or located
-
-
-def _drawn(evidence: Evidence) -> Diagnosis | None:
-    """Say that a wrong output is drawn at random, if a second call of the same made another one."""
-    call = first_wrong_call(evidence)
-    random = call is not None and evidence.answers[call.id].info.random
-    return drawn(evidence) if random else None
+    return by_cases or drawn(evidence) or located
 
 
 def _first_wrong(

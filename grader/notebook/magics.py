@@ -82,7 +82,7 @@ def hint(typed: str, target: str = "") -> Said:
 
 
 def explain(typed: str, target: str = "") -> Said:
-    """Show the run of a target, the first that is not right where none is named."""
+    """Show the run of a target, the one to mend first where none is named."""
     graded = grade_cells(typed)
     exercise = graded.exercise
     chosen = target_to_explain(exercise, graded.run.result, target)
@@ -180,7 +180,8 @@ def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
 
     def ask(line: str) -> Any:
         words = line.split()
-        example = f"{COMMAND}{name}{' exercise3' if most else ''}"
+        named = " exercise3 1 2" if words and name == "try" else " exercise3"
+        example = f"{COMMAND}{name}{named if most else ''}"
         if set(_HELP) & set(words):
             said = (magic.__doc__ or "").partition("\n")[0]
             return Said(f"{said.removesuffix('; raises GraderError.')}\nFor example: {example}")

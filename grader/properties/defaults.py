@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from grader.compare.evidence import Evidence, Judgement
+from grader.compare.evidence import Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.course.cases import Case
 from grader.course.models import Exercise, Target
@@ -53,4 +53,5 @@ class Defaults(Kind):
         if outcome.passed:
             return outcome
         said = f"where nothing is given by name, {outcome.message}"
-        return replace(outcome, message=said, next_step=_STEP, case=evidence.case(call))
+        step = outcome.next_step if outcome.fault is Fault.RAISED else ""
+        return replace(outcome, message=said, next_step=step or _STEP, case=evidence.case(call))

@@ -29,6 +29,7 @@ from grader.worker.protocol import Action
 _NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
 _UNASKED = "dropout acts although none was asked for"
 _MISSING = "no dropout acts where one is asked for"
+_OTHER = "the output is another one than in evaluation, though no dropout was asked for"
 _OUT = "drop with the rate that is given, and nothing where none is"
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
@@ -96,9 +97,10 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     due = [key[tensor_name(moment, name)] for moment in moments]
     if mean is None or second is None or {mean.shape, second.shape} != {due[0].shape}:
         return "the output has another shape", ""
-    if max(float(np.nan_to_num(one).max(initial=0.0)) for one in (second, due[1])) < STILL:
-        return "", ""  # no dropout is due, and none acts: values are another check's business
     room = 1e-4 * (1 + np.abs(due[0]))
+    if max(float(np.nan_to_num(one).max(initial=0.0)) for one in (second, due[1])) < STILL:
+        alike = (np.abs(mean - due[0]) <= room).all()  # a rate of one draws nothing, and drops all
+        return ("", "") if alike else (_OTHER, _OUT)
     mean_room = _SIGMAS * np.sqrt(due[1] / call.repeats) + room
     spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
     if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():

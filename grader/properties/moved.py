@@ -12,7 +12,7 @@ from grader.course.expressions import TensorSpec
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, outputs_of
 from grader.records.answers import AnswerStatus
-from grader.records.calls import Array
+from grader.records.calls import Array, DrawnCase
 from grader.records.ids import CallId
 from grader.records.results import Status
 
@@ -57,9 +57,10 @@ class Moved(Kind):
             if answers[call.id].status is not AnswerStatus.OK:
                 return explain_status(evidence, answers[call.id], evidence.case(call))
         for name, whole in outputs_of(answers[main.id]).items():
-            axis = evidence.target.output_specs[name].axis_of(self.dim)
-            if axis is None or axis >= whole.ndim:
-                continue
+            spec = evidence.target.output_specs[name]
+            axis = spec.axis_of(self.dim)
+            if axis is None or whole.ndim != len(spec.axes):
+                continue  # another number of axes is what the shape check tells
             if (whole != whole).any():  # NaN, which is unlike itself
                 return Judgement(Status.SKIPPED, "counts once no number is NaN")
             for call in calls:
@@ -71,9 +72,10 @@ class Moved(Kind):
                     came = self.looked_at(came, axis, part)
                     difference = find_difference(came, due, tolerance, self.words)
                 if came is None or difference is not None:
-                    said = [text.format(dim=self.dim) for text in (self.sentence, self.step)]
                     detail = self.items(part) + difference.message if difference else ""
-                    return Judgement(
-                        Status.FAILED, said[0], detail, said[1], case=evidence.case(call)
-                    )
+                    return self._broken(detail, evidence.case(call))
         return PASSED
+
+    def _broken(self, detail: str, case: DrawnCase) -> Judgement:
+        said, step = (text.format(dim=self.dim) for text in (self.sentence, self.step))
+        return Judgement(Status.FAILED, said, detail, step, case=case)

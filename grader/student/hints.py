@@ -129,9 +129,10 @@ def next_hint(
             return _of_bug(target, key, found[0], lesson)
         if found and (found[0].step or found[0].hint):
             return _of_step(target, key, found[0], failed, lesson)
-        if told := [check for check in failed if check.told]:
+        told = [check for check in failed if check.told]
+        wrong = [c for c in failed if c.status is not Status.SKIPPED and not c.told] or failed
+        if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
             return _of_deviations(target, key, found[0], told, lesson)
-        wrong = [c for c in failed if c.status is not Status.SKIPPED] or failed
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten:
             return _unwritten(target, key, lesson)

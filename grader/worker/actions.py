@@ -325,12 +325,12 @@ def _pieces(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
 
 
 def _cut(inputs: Sequence[Any], pieces: Pieces) -> list[list[Any]]:
-    """Return the inputs of each call."""
+    """Return the inputs of each call, contiguous as those of ordinary cases are."""
     found: list[list[Any]] = [[] for _ in pieces.lengths]
     for value, axis in zip(inputs, pieces.inputs, strict=True):
         cut = value.split(list(pieces.lengths), dim=axis) if axis >= 0 else [value] * len(found)
         for part, one in zip(found, cut, strict=True):
-            part.append(one)
+            part.append(one.contiguous() if axis >= 0 else one)
     return found
 
 

@@ -129,7 +129,7 @@ def test_cross_attention_without_a_mask_keeps_what_is_right(grade_text: GradeTex
 def test_an_option_is_unheard_beside_others_that_are_always_given(grade_text: GradeText) -> None:
     result = grade_text(with_body("exercise12", "learning_rate", HALF_COSINE))
     assert lost(result, "learning_rate", Kind.NUMERIC) == ["after-the-end", "floor"]
-    assert "`floor` is not used: with floor=0.05 all is as without it" in (
+    assert "`floor` is not used: with floor=0.07 all is as without it" in (
         said(result, "learning_rate")
     )
     assert share(result, "learning_rate") >= 0.7

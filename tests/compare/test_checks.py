@@ -1019,7 +1019,7 @@ WRONG = {
     ),
     "writers that listen to each other": Wrong(
         11,
-        (("        weights = masked.softmax(dim=-1)", "        weights = masked.softmax(dim=0)"),),
+        (("attended = weights @ values  #", "attended = weights @ values.mean(0, True)  #"),),
         {"CachedSelfAttention/property/batch-independent": "each item along b"},
     ),
     "queries that are not trained": Wrong(

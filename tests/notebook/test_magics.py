@@ -100,7 +100,7 @@ def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
 def test_try_puts_the_questions(ask: Ask) -> None:
     asked = ask("try", "exercise3")
     assert "question 3 of 3" in repr(asked)
-    assert "%try exercise3 3 1" in asked._repr_html_()
+    assert "%try exercise3 3 N" in asked._repr_html_()
 
 
 def test_try_without_a_guess_runs_nothing(ask: Ask) -> None:
@@ -123,7 +123,7 @@ def test_try_with_a_guess_runs_the_cells(ask: Ask) -> None:
         ("exercise3 one", "grade: 'one' is no number: write it as in: %try exercise3 1 2"),
         ("exercise3 9", "grade: exercise3 has the questions 1 to 3"),
         ("exercise3 1 9", "grade: guess a number from 1 to 3"),
-        ("exercise3 1 2 3", "grade: write it as in: %try exercise3"),
+        ("exercise3 1 --guess 2", "grade: write it as in: %try exercise3 1 2"),
     ],
 )
 def test_try_of_what_is_not_there_is_one_line(ask: Ask, line: str, said: str) -> None:

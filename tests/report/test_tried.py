@@ -139,14 +139,14 @@ def test_page_unfolds_what_came_out() -> None:
     assert 'aria-label="one: a: 0, b: 1, c: 4"' in text
     assert "<code>1 &lt; 2</code>" in text
     assert "<sum>" not in text
-    assert "grade try exercise1 1 --guess 1" in text
+    assert "grade try exercise1 1 --guess N" in text
 
 
 def test_page_unfolds_the_answer_where_nothing_was_tried() -> None:
     text = render_questions([replace(tried(), guess=None, outcome=None)], command="%")
     assert "<svg" not in text
     assert "Because &lt;it&gt; is." in text.partition("<details>")[2]
-    assert "%try exercise1 1 1" in text
+    assert "%try exercise1 1 N" in text
 
 
 def test_table_on_a_page_names_its_rows_and_columns() -> None:

@@ -485,3 +485,31 @@ def test_what_shows_in_training_alone_does_not_lead_to_an_ordinary_run(
     advice = next_hint(exercise, key, result, [])
     assert advice is not None
     assert advice.hints == ("Look.",)
+
+
+def test_deviations_do_not_stand_before_what_ends_every_call(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("fold_heads(queries, self.num_heads)", "fold_heads(queries.soft_max(), self.num_heads)"),
+        ("raise ValueError(", "raise RuntimeError("),
+    )
+    exercise = shipped_engine.folder.course.exercise("exercise3")
+    source = Source(exercise.file, ((exercise.file, text),))
+    result = shipped_engine.run(exercise, Submission({exercise.id: source}), quick=True).result
+    key = shipped_engine.keys.keys["exercise3"]
+    advice = next_hint(exercise, key, result, [], "MultiHeadSelfAttention")
+    assert advice is not None
+    assert "soft_max" in advice.hints[0]
+    assert "RuntimeError in place of a ValueError" in advice.finding
+
+
+def test_a_step_that_changes_nothing_here_is_not_what_is_wrong(shipped_engine: Engine) -> None:
+    """In post-norm the network gets norm1's output itself: only what is returned is wrong."""
+    text = edited(
+        solution("exercise5"),
+        ("if self.norm_first else self.norm2(feed_forward_sum)", ""),
+    )
+    source = Source("exercise5_encoder_layer.py", (("exercise5_encoder_layer.py", text),))
+    trace = _trace(shipped_engine, source, "exercise5", "EncoderLayer")
+    assert trace.wrong == "output"
+    assert {step.state for step in trace.steps} == {State.RIGHT, State.WRONG}

@@ -59,7 +59,7 @@ def test_nobody_is_asked_in_a_pipe(written: Path) -> None:
     done = typed(written, "exercise1")
     assert done.exit_code == 0
     assert "Your guess" not in done.output
-    assert "Guess with: grade try exercise1 3 --guess 1" in done.output
+    assert "Guess N with: grade try exercise1 3 --guess N" in done.output
     assert "What came out is" not in done.output
     assert "What came out is" in typed(written, "exercise1", "1").output
 

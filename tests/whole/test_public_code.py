@@ -204,7 +204,7 @@ def test_misplaced_dropout_is_named_beside_an_approximated_activation(
     )
     told = _told(grade_text({"exercise4": text}), "FeedForward")
     assert "GELU is approximated" in told
-    assert "dropout falls on the hidden layer, too" in told
+    assert "Beside that it behaves like code in which dropout falls on the hidden layer" in told
 
 
 def test_what_a_bug_would_write_to_is_looked_at(grade_text: GradeText) -> None:

@@ -1,0 +1,96 @@
+"""What a report says of code as people write it is so, and leads to what is wrong first."""
+
+from support import GradeText, edited, find_check, solution, target_checks
+
+from grader.records.results import ExerciseResult, Kind, Status
+
+ATTENTION = solution("exercise1")
+HEADS = solution("exercise3")
+NETWORK = solution("exercise4")
+LAYER = solution("exercise5")
+CACHED = solution("exercise11")
+
+
+def _told(result: ExerciseResult, target: str) -> str:
+    return " ".join(f"{d.sentence} {d.hint}" for d in result.diagnoses if d.target == target)
+
+
+def test_default_that_raises_is_told_with_its_line(grade_text: GradeText) -> None:
+    """4.0 equals 4, so nothing is said of the default but that no layer can be made with it."""
+    text = edited(HEADS, ("size = embed_dim // num_heads if", "size = embed_dim / num_heads if"))
+    result = grade_text({"exercise3": text})
+    assert "where it is not given" not in _told(result, "MultiHeadSelfAttention")
+    check = find_check(result, "MultiHeadSelfAttention/property/defaults")
+    assert "where nothing is given by name, `MultiHeadSelfAttention` raised" in check.message
+    assert check.next_step == "a size is a whole number: divide with //, not with /"
+
+
+def test_pieces_are_contiguous_as_all_inputs_are(grade_text: GradeText) -> None:
+    first = "queries = self.to_queries(x)"
+    whole = "x.view(-1, x.size(2)).view(x.shape)"  # which needs one run of memory
+    text = edited(CACHED, (first, first.replace("(x)", f"({whole})")))
+    result = grade_text({"exercise11": text})
+    checks = target_checks(result, "CachedSelfAttention")
+    lost = [c.id.name for c in checks if c.status is not Status.PASSED and c.kind is not Kind.BUG]
+    assert lost == ["strided-input"]  # where the input as a whole is not
+
+
+def test_dropout_that_keeps_nothing_by_default_fails(grade_text: GradeText) -> None:
+    """With a rate of one nothing is drawn, and nothing comes through."""
+    text = edited(NETWORK, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"))
+    check = find_check(
+        grade_text({"exercise4": text}), "FeedForward/property/no-dropout-by-default"
+    )
+    assert check.status is Status.FAILED
+    assert "another one than in evaluation" in check.message
+
+
+def test_surplus_input_of_a_given_part_is_told_as_that(grade_text: GradeText) -> None:
+    text = edited(
+        LAYER, ("self.attention(attention_input)", "self.attention(*[attention_input] * 3)")
+    )
+    check = find_check(grade_text({"exercise5": text}), "EncoderLayer/shape")
+    assert check.next_step == "what is called there takes one tensor: give it just that"
+
+
+def test_product_within_a_given_part_is_not_told_as_the_students(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        (
+            "self.self_attention(self_attention_input, mask)",
+            "self.self_attention(self_attention_input, mask[:1, :1].expand(2 * [memory.size(1)]))",
+        ),
+    )
+    result = grade_text({"exercise9": text})
+    steps = {c.next_step for c in result.checks if c.target == "DecoderLayer"}
+    assert not any("exchange of its last two axes" in step for step in steps)
+
+
+def test_one_draw_for_all_rows_is_not_told_as_dropout(grade_text: GradeText) -> None:
+    one = (
+        "drawn = torch.multinomial(chances.mean(0), 1, generator=generator).expand(len(tokens), 1)"
+    )
+    text = edited(CACHED, ("drawn = torch.multinomial(chances, 1, generator=generator)", one))
+    assert "drawn at random" not in _told(grade_text({"exercise11": text}), "generate")
+
+
+def test_shape_that_all_cases_raise_names_no_bug_by_its_count(grade_text: GradeText) -> None:
+    """All checks fail for the exception: they do not tell bugs of one count apart."""
+    text = """
+import torch
+from torch import nn
+
+
+class AttentionHead(nn.Module):
+    def __init__(self, embed_dim, head_dim, bias=False):
+        super().__init__()
+        self.to_queries = nn.Linear(embed_dim, head_dim, bias=False)
+        self.to_keys = nn.Linear(embed_dim, head_dim, bias=False)
+        self.to_values = nn.Linear(embed_dim, head_dim, bias=False)
+
+    def forward(self, x):
+        scores = self.to_queries(x) @ self.to_keys(x).permute(2, 1, 0)
+        return torch.softmax(scores / 2, dim=-1) @ self.to_values(x)
+"""
+    told = _told(grade_text({"exercise2": text}), "AttentionHead")
+    assert "registers as many numbers" not in told
