@@ -26,7 +26,6 @@ _PLAIN = (
 _BARE_TRUTH = re.compile(
     r"\b(?:el)?if\s+(?P<no>not\s+)?(?P<name>[A-Za-z_][\w.]*)\s*(?::|and\b|or\b|else\b)"
 )
-_CALLED = "forward"  # of a module, behind `self`
 _FUNCTIONS = ("builtin_function_or_method", "method", "function", "method_descriptor")
 
 
@@ -246,7 +245,7 @@ def missing_argument(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as
 def surplus_arguments(found: Found, scene: Scene) -> Reason | None:
     """Say why a call has too many arguments."""
     owner, function, surplus = found[1] or "", found[2], int(found[4]) - int(found[3])
-    if function == _CALLED and owner and not scene.defines(owner):
+    if function == scene.evidence.words.method and owner and not scene.defines(owner):
         takes = "one tensor" if found[3] == "2" else f"{int(found[3]) - 1} arguments"
         return Reason(f"what is called there takes {takes}: give it just that")
     if not scene.defines(owner or function):

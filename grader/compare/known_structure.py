@@ -161,10 +161,8 @@ class _Counts:
         """Whether a bug alone registers others than are due: else it tells nothing of the count."""
         alone = [row for row, names in enumerate(suspects.names) if names == (name,)]
         rows = [int(row) for row in self._rows]
-        codes = suspects.codes[np.ix_(alone, rows)]
-        # what does not fit under the bug and does here is not the bug's
-        fits = (codes[..., Code.ENDED] != _UNFIT) | self._unfit[rows]
-        return bool(((self._sizes(codes, rows) != self._due[rows]) & fits).any())
+        known = self._sizes(suspects.codes[np.ix_(alone, rows)], rows)
+        return bool((known != self._due[rows]).any())
 
     def _sizes(self, codes: Array, rows: Sequence[int]) -> Array:
         """What is known of how many numbers are registered: where they do not fit, of which.
