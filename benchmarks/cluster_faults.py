@@ -72,6 +72,14 @@ def count(tally: Tally, found: Kept, whole: Kept) -> None:
     tally.doubled += len(found.keys() - whole.keys())
 
 
+def refuse_empty(whole: Kept, students: int) -> None:
+    """Refuse a reference in which somebody has no result: runs that grade nothing equal it, too."""
+    files = [content for name, content in whole.items() if name.endswith(".json")]
+    graded = sum(bool(json.loads(content)["results"]) for content in files)  # type: ignore[arg-type]
+    if graded != students:
+        raise RuntimeError(f"the undisturbed run has results for {graded} of {students} students")
+
+
 class Trial:
     """A class, and a cluster that grades it."""
 
@@ -142,6 +150,7 @@ def main() -> None:
             if trial.head(place / "whole", "--jobs", "2").wait():
                 raise RuntimeError("the class cannot be graded on one machine")
             whole = kept(place / "whole")
+            refuse_empty(whole, given.students)
             for runs, run in (
                 (given.workers_killed, trial.with_workers_killed),
                 (given.heads_killed, trial.with_heads_killed),
