@@ -7,6 +7,9 @@ STAMP := $(VENV)/.installed
 # Tests that share a fixture of their module stay together, all others go where there is time.
 PARALLEL := --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
+# Tests start grader some hundred times: each start that compiles it anew takes half as long again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo check test tests soak coverage lint style types docs audit bench figures reading nbgrader stubs wheel clean
 

@@ -26,7 +26,7 @@ from grader.course.load import CourseFolder, load_course
 
 _COURSE = ROOT / "tests" / "courses" / "statistics"
 _SECONDS = (3.0, 6.0)  # between two kills, at least and at most
-_LONGEST = 300.0  # seconds of one run
+_LONGEST = 300.0  # seconds in which nothing more is graded
 Kept = dict[str, object]
 
 
@@ -95,18 +95,24 @@ class Trial:
 
     def with_workers_killed(self, results: Path) -> int:
         """Grade the class while workers are killed, and return how many were."""
-        kills, end = 0, time.monotonic() + _LONGEST
+        kills = 0
         head = self.head(results, "--scheduler", self._address, "--wait")
         while not self._ended(head, results):
-            if time.monotonic() > end:
-                head.kill()
-                raise RuntimeError("a run took too long")
-            pids = list(self._client.run(os.getpid, on_error="ignore").values())
+            pids = self._settled()
             if pids and head.poll() is None:
                 with suppress(ProcessLookupError):
                     os.kill(self._chance.choice(pids), signal.SIGKILL)
                     kills += 1
         return kills
+
+    def _settled(self) -> list[int]:
+        """Return the workers that were there a second ago, too.
+
+        Dask starts no worker again that dies while it is started: soon there would be none left.
+        """
+        before = set(self._client.run(os.getpid, on_error="ignore").values())
+        time.sleep(1)
+        return sorted(before.intersection(self._client.run(os.getpid, on_error="ignore").values()))
 
     def with_heads_killed(self, results: Path) -> int:
         """Grade the class by heads that are killed, until one is done; return how many were."""
@@ -123,8 +129,12 @@ class Trial:
 
         So a slow machine, on which a worker takes longer to start than a kill, comes to an end.
         """
-        before, end = _files(results), time.monotonic() + self._chance.uniform(*_SECONDS)
+        before, begun = _files(results), time.monotonic()
+        end = begun + self._chance.uniform(*_SECONDS)
         while head.poll() is None and (time.monotonic() < end or _files(results) <= before):
+            if time.monotonic() > begun + _LONGEST:
+                head.kill()
+                raise RuntimeError("nothing more is graded")
             time.sleep(0.1)
         if head.returncode:
             raise RuntimeError(f"grade batch ended with {head.returncode}")
