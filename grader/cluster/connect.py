@@ -140,6 +140,7 @@ class Asked:
     parts: frozenset[str] = frozenset()  # digests of what it has already
     versions: Mapping[str, str] | None = None
     refused: str = ""  # why it cannot grade
+    silent: bool = False  # refused because no answer came: one may come later
 
 
 def ask(
@@ -186,7 +187,8 @@ def _described(address: str, answer: Any, libraries: Collection[str]) -> Asked:
         return Asked(address, refused=f"grader {VERSION} is not installed there")
     if isinstance(answer, Exception):
         what = "it does not answer" if isinstance(answer, TimeoutError) else "it cannot be asked"
-        return Asked(address, refused=f"{what} ({type(answer).__name__})")
+        reason = f"{what} ({type(answer).__name__})"
+        return Asked(address, refused=reason, silent=isinstance(answer, OSError))
     return Asked(
         address,
         answer["host"],

@@ -9,7 +9,7 @@ import itertools
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +84,7 @@ class Enlisted:
 
     taken: Sequence[str]
     refused: Mapping[str, str]  # reasons by address
+    silent: Collection[str] = ()  # of the refused: no answer came, and they are asked again
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Dispatcher:
         self._left = total
         self._workers: dict[str, _Worker] = {}
         self._others: set[str] = set()  # workers that are refused, or asked just now
+        self._silent: set[str] = set()  # workers that gave no answer when asked
         self._again: deque[Task] = deque()
         self._late: list[_Batch] = []  # of workers that do not answer
         self._heard: queue.SimpleQueue[_Answer | Enlisted] = queue.SimpleQueue()
@@ -307,10 +309,11 @@ class Dispatcher:
             elif worker.given and now - worker.given[0].begun > self._longest(worker.given[0]):
                 yield from self._give_up_waiting(worker)
         self._others &= here  # an address may be another process's later
+        self._silent &= here
         if new := sorted(here - self._workers.keys() - self._others):
             self._others |= set(new)
             self._in_thread(self._enlist, new)
-        self._alive = now if self._workers or new else self._alive
+        self._alive = now if self._workers or not self._silent.issuperset(new) else self._alive
         if now - self._alive > self._crew.patience:
             raise InternalError(
                 "no worker is left in the cluster; what was graded is kept, and the same command "
@@ -343,14 +346,20 @@ class Dispatcher:
             self._heard.put(self._crew.enlist(addresses))
         except Exception as error:  # noqa: BLE001 - of Dask or of the network
             reason = f"it cannot be asked ({type(error).__name__})"
-            self._heard.put(Enlisted((), dict.fromkeys(addresses, reason)))
+            silent = addresses if isinstance(error, OSError) else ()
+            self._heard.put(Enlisted((), dict.fromkeys(addresses, reason), silent))
 
     def _welcome(self, enlisted: Enlisted) -> None:
         for address in enlisted.taken:
             self._others.discard(address)
+            self._silent.discard(address)
             self._workers[address] = _Worker(address)
         for address, reason in enlisted.refused.items():
-            self._crew.tell(f"worker {address} is left out: {reason}")
+            if address not in self._silent:
+                later = "; it is asked again" if address in enlisted.silent else ""
+                self._crew.tell(f"worker {address} is left out: {reason}{later}")
+        self._silent |= set(enlisted.silent)
+        self._others -= set(enlisted.silent)
         self._crew.on_workers(len(self._workers))
 
     def _stop(self) -> None:

@@ -88,10 +88,11 @@ class ClusterGraders:
             if addresses:
                 needed = libraries_of(request.folder.course)
                 asked = ask(self._client, addresses, request.isolation, needed)
-                if not self._client.nthreads().keys().isdisjoint(addresses):
+                gone = self._client.nthreads().keys().isdisjoint(addresses)
+                starting = self._wait and all(one.silent for one in asked)
+                if not gone and not starting:
                     return asked
-                continue  # all were lost while they were asked; others may have come
-            if not self._wait:
+            elif not self._wait:
                 raise UsageError(
                     "the scheduler has no workers: start some, or say --wait to begin when the "
                     "first one comes"
@@ -136,7 +137,7 @@ class _Equipment:
                 refused[one.address] = problem
             else:
                 done.append(one.address)
-        return Enlisted(done, refused)
+        return Enlisted(done, refused, {one.address for one in asked if one.silent})
 
     def _hand(self, one: Asked) -> str:
         """Return why a worker cannot take what it needs, if so."""

@@ -6,7 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import pytest
+
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, GivenUp, Task
+from grader.errors import InternalError
 
 SECONDS = 30.0  # a net for hangs
 
@@ -47,8 +50,17 @@ def task_of(name: str) -> Task:
     return Task(name, name.encode(), name.encode)
 
 
+def everybody(addresses: Sequence[str]) -> Enlisted:
+    """Take all workers."""
+    return Enlisted(addresses, {})
+
+
 def dispatched(
-    client: Threads, work: Callable[[bytes], None], tasks: Sequence[Task]
+    client: Threads,
+    work: Callable[[bytes], None],
+    tasks: Sequence[Task],
+    enlist: Callable[[Sequence[str]], Enlisted] = everybody,
+    **told: Any,
 ) -> list[Done | GivenUp]:
     """Return what tasks come to, each given alone."""
 
@@ -57,7 +69,7 @@ def dispatched(
             work(content)
         return {"done": list(contents), "unready": ""}  # of no pace: one is given at a time
 
-    crew = Crew(do, (), lambda addresses: Enlisted(addresses, {}), SECONDS)
+    crew = Crew(do, (), enlist, SECONDS, **told)
     return list(Dispatcher(client, crew, len(tasks)).map(iter(tasks)))  # type: ignore[arg-type]
 
 
@@ -108,3 +120,26 @@ def test_head_holds_no_bytes_that_a_worker_has() -> None:
     dispatched(Threads("one"), lambda _: held.append([t.content for t in tasks]), tasks)
     assert held[-1] == [b"", b"", b""]
     assert tasks[0].hand_over() == b"a"  # made again
+
+
+def test_worker_that_gave_no_answer_is_asked_again() -> None:
+    asked: list[str] = []
+    told: list[str] = []
+
+    def enlist(addresses: Sequence[str]) -> Enlisted:
+        asked.extend(addresses)
+        late = set() if len(asked) > 2 else set(addresses)
+        return Enlisted(sorted(set(addresses) - late), dict.fromkeys(late, "no answer"), late)
+
+    ended = dispatched(Threads("one"), lambda _: None, [task_of("a")], enlist, tell=told.append)
+    assert [type(one) for one in ended] == [Done]
+    assert asked == ["one"] * 3
+    assert told == ["worker one is left out: no answer; it is asked again"]  # once
+
+
+def test_head_ends_where_no_worker_ever_answers() -> None:
+    def enlist(addresses: Sequence[str]) -> Enlisted:
+        return Enlisted((), dict.fromkeys(addresses, "no answer"), addresses)
+
+    with pytest.raises(InternalError, match="no worker is left"):
+        dispatched(Threads("one"), lambda _: None, [task_of("a")], enlist, patience=1.5)
