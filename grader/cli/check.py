@@ -48,13 +48,15 @@ def _said_beside(checked: "Checked") -> str:
     from grader.records.results import Status
     from grader.report.layout import wrapped
     from grader.student.hints import achieved, borrowed
+    from grader.student.tries import reminder
 
     (result, *others), findings = checked.document.results, checked.findings
     if others or not findings.own:
         return ""
     folder, exercise = findings.folder, findings.folder.course.exercise(result.exercise)
     done = achieved(folder, exercise) if result.status is Status.PASSED else ""
-    told = [said for said in (borrowed(folder, exercise, checked.submission), done) if said]
+    beside = borrowed(folder, exercise, checked.submission), reminder(folder, exercise, result)
+    told = filter(None, [*beside, done])
     lines = [wrapped(said, screen_width(), first="  ", hang=2) for said in told]
     return "\n".join(line for some in lines for line in some)
 

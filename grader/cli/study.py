@@ -250,7 +250,7 @@ def _slug(desk: Desk) -> str:
 
 def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None) -> int:
     """Watch until all exercises are complete or the student stops; returns the exit status."""
-    from grader.student.progress import load_progress, remember_result
+    from grader.student.progress import load_progress
     from grader.student.watch import FileEvents, Watch
 
     one_file = submission is not None and submission.is_file()
@@ -261,7 +261,7 @@ def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None
             named = [exercise_of(place, named)]
         order = named if len(typed) > 1 or one_file else folder.course.exercises
         progress = load_progress(folder)
-        remember = partial(remember_result, folder) if submission is None else _forget
+        remember = partial(_remember, folder) if submission is None else _forget
         scores = {i: e.score for i, e in progress.exercises.items()}
         events = FileEvents(place, order)
         findings = replace(desk.findings, fresh=True)
@@ -276,8 +276,18 @@ def run_watch(typed: Sequence[str], course: Path | None, submission: Path | None
     return 0 if done else 1
 
 
-def _forget(_: "ExerciseResult", __: Source) -> None:
+def _remember(folder: CourseFolder, result: "ExerciseResult", source: Source) -> str:
+    """Keep what a run came to, and return what the student is reminded of."""
+    from grader.student.progress import remember_result
+    from grader.student.tries import reminder
+
+    remember_result(folder, result, source)
+    return reminder(folder, folder.course.exercise(result.exercise), result)
+
+
+def _forget(_: "ExerciseResult", __: Source) -> str:
     """A file elsewhere is not the student's progress."""
+    return ""
 
 
 def _show_turn(turn: "Turn") -> None:

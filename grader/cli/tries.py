@@ -20,7 +20,7 @@ from grader.handin.read import Submission
 from grader.report.layout import wrapped
 from grader.report.runs import render_outcome, render_question
 from grader.student.hints import borrowed, doubted
-from grader.student.tries import chosen_question, keep_tried, questions_of
+from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of
 
 _STOP = "q"
 
@@ -65,7 +65,7 @@ def _chosen(exercise: Exercise, questions: list[Tried], request: TryRequest) -> 
         raise UsageError(f"{exercise.id} has no questions")
     if request.guess is not None:
         raise UsageError(f"say which question: grade try {exercise.id} 1 --guess 2")
-    return [replace(one, guess=None, outcome=None) for one in questions]
+    return [asked_again(one) for one in questions]
 
 
 @dataclass
@@ -94,7 +94,7 @@ class _Table:
             yield ""
             missing = missing_part(source, one.question)
             if missing is not None:
-                yield self._shown(replace(one, outcome=missing))
+                yield self._shown(self._kept(replace(one, outcome=missing)))
                 continue
             given = one.guess
             if given is None and not can_ask() and not self.single:
@@ -107,12 +107,12 @@ class _Table:
                     return
                 yield ""
             outcome = try_question(bench, one.question)
-            tried = replace(one, guess=given, outcome=outcome)
-            if self.own:
-                keep_tried(self.folder, tried)
-            yield self._shown(tried)
+            yield self._shown(self._kept(replace(one, guess=given, outcome=outcome)))
             if self.own and outcome.held and (said := self._doubted(one)):
                 yield _apart(said)
+
+    def _kept(self, tried: Tried) -> Tried:
+        return keep_tried(self.folder, tried) if self.own else tried
 
     def _doubted(self, tried: Tried) -> str:
         return doubted(self.folder, self.exercise, self.work, tried.question.needs)

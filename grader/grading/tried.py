@@ -48,6 +48,7 @@ class Tried:
     question: Question
     guess: int | None = None
     outcome: Outcome | None = None  # None where it was not run yet
+    waits: bool = False  # nothing came out, and the guess is kept until something does
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _unwritten(target: str, definition: ast.stmt | None = None) -> Outcome:
     which = f"whose {' and '.join(stubs)} {'is' if len(stubs) == 1 else 'are'}"
     return Outcome(
         trouble=f"this needs `{target}`, {which if part else 'which is'} not written yet",
-        remedy="write it, and come back",
+        remedy="write it, and run this again",
     )
 
 
@@ -147,7 +148,7 @@ def _raised(exercise: Exercise, source: Source, question: Question, error: Stude
             name = elsewhere[-1].label.partition(",")[0]
             return Outcome(
                 trouble=f"this needs {name}, of which a part is not written yet",
-                remedy="finish it, and come back",
+                remedy="finish it, and run this again",
             )
         targets = [target.name for target in exercise.targets]
         reached = [name for f in own if (name := f.name.partition(".")[0]) in targets]

@@ -26,6 +26,7 @@ from grader.report.pages import render_fragment
 from grader.report.terminal import render_document
 from grader.student.hints import achieved
 from grader.student.progress import remember_result
+from grader.student.tries import reminder
 
 T = TypeVar("T")
 COMMAND = "%"  # how a command begins here
@@ -38,17 +39,18 @@ class Report:
 
     document: Document
     exhibits: dict[str, tuple[Exhibit, ...]]
-    done: str = ""  # what one can do now, and what is next, where all is right
+    said: tuple[str, ...] = ()  # questions to try now; where all is right, what is next
 
     def __repr__(self) -> str:
         """Return the report as in a terminal, without colours."""
         import click
 
         text = click.unstyle(render_document(self.document)).rstrip("\n")
-        return "\n".join([text, *(wrapped(self.done, 80, first="  ", hang=2) if self.done else ())])
+        below = [line for one in self.said for line in wrapped(one, 80, first="  ", hang=2)]
+        return "\n".join([text, *below])
 
     def _repr_html_(self) -> str:
-        return render_fragment(self.document, self.exhibits, self.done)
+        return render_fragment(self.document, self.exhibits, self.said)
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,10 @@ def grade_cells(
 def _report(graded: Graded) -> Report:
     shown = {graded.exercise.id: exhibits_of(graded.exercise, graded.run)}
     right = graded.run.result.status is Status.PASSED
-    done = achieved(graded.engine.folder, graded.exercise, COMMAND) if right else ""
-    return Report(graded.engine.sum_up([graded.run.result]), shown, done)
+    folder, exercise = graded.engine.folder, graded.exercise
+    said = [reminder(folder, exercise, graded.run.result, COMMAND)]
+    said += [achieved(folder, exercise, COMMAND)] if right else []
+    return Report(graded.engine.sum_up([graded.run.result]), shown, tuple(filter(None, said)))
 
 
 @cache

@@ -32,7 +32,7 @@ from grader.student.compare import needed_solution
 from grader.student.hints import beside_run, take_hint, target_to_explain, words_given
 from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
-from grader.student.tries import chosen_question, keep_tried, questions_of
+from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of
 
 _WORDS = {"hint": (1, 2), "explain": (1, 2), "list": (0, 0), "try": (1, 3)}  # else one
 _HELP = ("--help", "-h", "help")
@@ -114,13 +114,12 @@ def try_(typed: str, number: str = "", guess: str = "") -> Asked:
     (exercise,) = chosen_exercises(folder, [typed])
     questions = questions_of(folder, exercise)
     if not number:
-        return Asked([replace(one, outcome=None, guess=None) for one in questions])
+        return Asked([asked_again(one) for one in questions])
     one = chosen_question(exercise, questions, _whole(number), _whole(guess) if guess else None)
-    if not guess:
+    if one.guess is None:
         return Asked([one])
     tried = replace(one, outcome=try_in_kernel(folder, exercise, one.question))
-    keep_tried(folder, tried)
-    return Asked([tried])
+    return Asked([keep_tried(folder, tried)])
 
 
 def _whole(typed: str) -> int:

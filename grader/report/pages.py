@@ -125,17 +125,17 @@ def _filters() -> dict[str, Callable[..., object]]:
 
 def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -> str:
     """Return the whole page; `exhibits` are an exercise's pictures, by its id."""
-    return render("page.html.j2", document=document, exhibits=exhibits)
+    return render("page.html.j2", document=document, exhibits=exhibits, said=())
 
 
 def render_fragment(
-    document: Document, exhibits: Mapping[str, Sequence[Exhibit]], done: str = ""
+    document: Document, exhibits: Mapping[str, Sequence[Exhibit]], said: Sequence[str] = ()
 ) -> str:
     """Return the report as one element with its own style, for a page or a notebook's cell.
 
-    `done` is what is said last where all is right.
+    `said` is told last, a paragraph each.
     """
-    return render("report.html.j2", document=document, exhibits=exhibits, done=done)
+    return render("report.html.j2", document=document, exhibits=exhibits, said=said)
 
 
 def render_class(summary: Summary, insight: Insight) -> str:

@@ -67,6 +67,8 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     elif unfinished:
         lines += ["", *paragraph_lines(unfinished[0], width)]
     lines += note_lines(result, width)
+    if turn.reminder:
+        lines += ["", *wrapped(turn.reminder, width, first="  ", hang=2)]
     return "\n".join([*lines, "", *_footer(turn, width)]) + "\n"
 
 
@@ -145,7 +147,8 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
 def remedy(tried: Tried, command: str = "grade ") -> str:
     """Return what to do where nothing came out: a check says more where nothing else is known."""
     known = tried.outcome.remedy if tried.outcome else ""
-    return known or f"`{command}check {tried.exercise}` says more"
+    done = known or f"`{command}check {tried.exercise}` says more"
+    return f"{done}; your guess is kept" if tried.waits else done
 
 
 def told(tried: Tried, command: str = "grade ") -> list[str]:

@@ -18,6 +18,8 @@ from grader.course.questions import Question, read_questions
 from grader.errors import UsageError
 from grader.files import write_files
 from grader.grading.tried import Outcome, Tried
+from grader.records.results import ExerciseResult, Status
+from grader.records.text import listed
 
 _FOLDER = ".grade/tried"
 _MOST = 400  # numbers of one drawing
@@ -28,14 +30,15 @@ class _Kept(BaseModel):
 
     question: str  # digest of the question as it was put
     guess: int | None
-    held: bool
-    drawn: list[list[list[float]] | list[float] | float]
+    held: bool = False
+    drawn: list[list[list[float]] | list[float] | float] = []  # empty where the guess waits
 
 
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tried: dict[str, _Kept] = {}  # by the question's number
+    reminded: list[str] = []  # digests of questions that were spoken of once they could be tried
 
 
 def questions_of(folder: CourseFolder, exercise: Exercise) -> list[Tried]:
@@ -51,7 +54,7 @@ def questions_of(folder: CourseFolder, exercise: Exercise) -> list[Tried]:
 def chosen_question(
     exercise: Exercise, questions: Sequence[Tried], number: int, guess: int | None
 ) -> Tried:
-    """Return a question with a guess, and nothing come out yet; raises UsageError."""
+    """Return a question with a guess, or the one that waits; raises UsageError."""
     if not questions:
         raise UsageError(f"{exercise.id} has no questions")
     if not 1 <= number <= len(questions):
@@ -59,22 +62,71 @@ def chosen_question(
     one = questions[number - 1]
     if guess is not None and not 1 <= guess <= len(one.question.choices):
         raise UsageError(f"guess a number from 1 to {len(one.question.choices)}")
-    return replace(one, guess=guess, outcome=None)
+    return asked_again(one) if guess is None else replace(one, guess=guess, outcome=None)
 
 
-def keep_tried(folder: CourseFolder, tried: Tried) -> None:
-    """Keep what came out on a student's own work; a folder that cannot be written keeps nothing."""
+def asked_again(tried: Tried) -> Tried:
+    """Return a question as it is put once more: without what came out, and with a guess that waits.
+
+    A guess waits where it was made before there was code to run.
+    """
+    return replace(tried, guess=tried.guess if tried.waits else None, outcome=None)
+
+
+def keep_tried(folder: CourseFolder, tried: Tried) -> Tried:
+    """Keep what came out on a student's own work, or the guess alone; return it as it is kept.
+
+    A folder that cannot be written keeps nothing.
+    """
     outcome = tried.outcome
-    if not folder.shipped or outcome is None or outcome.trouble:
-        return
+    nothing = outcome is None or bool(outcome.trouble)
+    if not folder.shipped or outcome is None or (nothing and tried.guess is None):
+        return tried
     drawn = [array.tolist() for array in outcome.drawn]
     new = _Kept(question=_digest(tried.question), guess=tried.guess, held=outcome.held, drawn=drawn)
-    whole = _read(folder, tried.exercise).tried | {str(tried.number): new}
-    text = json.dumps(_File(tried=whole).model_dump())
+    file = _read(folder, tried.exercise)
+    kept = _write(
+        folder,
+        tried.exercise,
+        file.model_copy(update={"tried": file.tried | {str(tried.number): new}}),
+    )
+    return replace(tried, waits=kept and nothing)
+
+
+def reminder(
+    folder: CourseFolder, exercise: Exercise, result: ExerciseResult, command: str = "grade "
+) -> str:
+    """Name the questions that can be tried now and were not; "" where all were spoken of before.
+
+    A question can be tried once what it needs is right. `command` is how a command begins.
+    """
+    if not folder.shipped:
+        return ""
+    wrong = {check.target for check in result.checks if check.status is not Status.PASSED}
+    file = _read(folder, exercise.id)
+    ready = [
+        one
+        for one in questions_of(folder, exercise)
+        if one.outcome is None
+        and not wrong & set(one.question.needs)
+        and _digest(one.question) not in file.reminded
+    ]
+    told = [*file.reminded, *(_digest(one.question) for one in ready)]
+    if not ready or not _write(folder, exercise.id, file.model_copy(update={"reminded": told})):
+        return ""
+    numbers = listed([str(one.number) for one in ready])
+    which = f"Question {numbers} waits" if len(ready) == 1 else f"Questions {numbers} wait"
+    one = f" {numbers}" if len(ready) == 1 else ""
+    return f"{which} for your guess: {command}try {exercise.id}{one}"
+
+
+def _write(folder: CourseFolder, exercise: str, file: _File) -> bool:
+    text = json.dumps(file.model_dump())
     try:
-        write_files(folder.root, {f"{_FOLDER}/{tried.exercise}.json": text.encode()})
+        write_files(folder.root, {f"{_FOLDER}/{exercise}.json": text.encode()})
     except OSError:
-        return
+        return False
+    return True
 
 
 def _read(folder: CourseFolder, exercise: str) -> _File:
@@ -93,15 +145,17 @@ def _recalled(tried: Tried, kept: _Kept | None) -> Tried:
         arrays = tuple(np.asarray(values, dtype=np.float64) for values in kept.drawn)
     except ValueError:  # rows of several lengths
         return tried
-    if not _fits(tried.question, arrays, kept.guess):
+    right = kept.guess is None or 1 <= kept.guess <= len(tried.question.choices)
+    if right and kept.guess is not None and not arrays:
+        return replace(tried, guess=kept.guess, waits=True)
+    if not right or not _fits(tried.question, arrays):
         return tried
     return replace(tried, guess=kept.guess, outcome=Outcome(arrays, kept.held))
 
 
-def _fits(question: Question, arrays: Sequence[np.ndarray], guess: int | None) -> bool:
-    right = guess is None or 1 <= guess <= len(question.choices)
+def _fits(question: Question, arrays: Sequence[np.ndarray]) -> bool:
     sizes = [0 < array.size <= _MOST for array in arrays]
-    return right and len(arrays) == len(question.shows) and all(sizes)
+    return len(arrays) == len(question.shows) and all(sizes)
 
 
 def _digest(question: Question) -> str:

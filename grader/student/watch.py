@@ -109,6 +109,7 @@ class Turn:
     part: str  # of the course, "" in one without parts
     earned: float  # points of the part, or else the course, as far as they are known
     possible: float
+    reminder: str = ""  # of questions that can be tried now
 
 
 def compare_results(before: ExerciseResult, after: ExerciseResult) -> Change:
@@ -144,21 +145,21 @@ class Watch:
     place: Path  # a folder, or one file
     events: Events
     show: Callable[[Turn], None]
-    remember: Callable[[ExerciseResult, Source], None] = lambda *_: None
+    remember: Callable[[ExerciseResult, Source], str] = lambda *_: ""  # returns a reminder
     scores: dict[str, float] | None = None  # of earlier runs, by exercise
 
     def run(self, current: Exercise) -> bool:
         """Watch until all is passed, or no event comes; tells whether all is passed."""
         results: dict[str, ExerciseResult] = {}
         while True:
-            finished = ""
+            finished = reminder = ""
             while True:
-                turn = self._turn(current, results, finished)
+                turn = self._turn(current, results, finished, reminder)
                 following = self._next(current, results)
                 if turn.result.status is not Status.PASSED or following is None:
                     break
                 self._tell(turn)
-                finished, current = current.id, following
+                finished, reminder, current = current.id, turn.reminder, following
             self._tell(turn)
             if turn.last:
                 return True
@@ -172,7 +173,10 @@ class Watch:
         self.show(turn)
         self.findings.keep()  # after it, since the student waits for the verdict
 
-    def _turn(self, current: Exercise, results: dict[str, ExerciseResult], finished: str) -> Turn:
+    def _turn(
+        self, current: Exercise, results: dict[str, ExerciseResult], finished: str, reminder: str
+    ) -> Turn:
+        """Grade an exercise; a reminder of the one just finished would else not be seen."""
         course = self.findings.folder.course
         limit = course.limits.source_kib * 1024
         submission = read_submission(self.place, course, [current], limit)
@@ -180,7 +184,7 @@ class Watch:
         result = found.result
         before = results.get(current.id)
         results[current.id] = result
-        self.remember(result, submission.source(current))
+        said = self.remember(result, submission.source(current))
         known = {**(self.scores or {}), **{i: r.score for i, r in results.items()}}
         own, part = course.beside(current), course.part_of(current)
         return Turn(
@@ -191,6 +195,7 @@ class Watch:
             part=part.name if part else "",
             earned=round(sum(known.get(exercise.id, 0.0) for exercise in own), 2),
             possible=sum(exercise.points for exercise in own),
+            reminder=reminder or said,
         )
 
     def _next(self, current: Exercise, results: dict[str, ExerciseResult]) -> Exercise | None:

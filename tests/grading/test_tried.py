@@ -85,7 +85,7 @@ def test_question_on_a_stub_says_what_to_write_first(
 ) -> None:
     outcome = run(exercise_id, question, **{exercise_id: text_of(exercise_id, stub=True)})
     assert outcome.trouble == f"this needs `{question.needs[0]}`, which is not written yet"
-    assert outcome.remedy.startswith("write it, and come back")
+    assert outcome.remedy.startswith("write it, and run this again")
 
 
 @pytest.mark.parametrize(("exercise_id", "path"), VARIANTS)

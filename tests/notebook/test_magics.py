@@ -117,6 +117,16 @@ def test_try_with_a_guess_runs_the_cells(ask: Ask) -> None:
     assert "You guessed 2:" in ask("read", "exercise3")._repr_html_()
 
 
+def test_guess_before_the_cells_is_kept(ask: Ask) -> None:
+    assert "your guess is kept" in repr(ask("try", "exercise3 1 2"))
+    assert "You guessed 2:" in repr(ask("try", "exercise3 1", _PERFECT))
+
+
+def test_check_reminds_once_of_questions(ask: Ask) -> None:
+    assert "wait for your guess: %try exercise3" in repr(ask("check", "exercise3", _PERFECT))
+    assert "for your guess" not in repr(ask("check", "exercise3", _PERFECT))
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from support import SUBMISSIONS
+from support import SUBMISSIONS, RunGrade
 
 from grader.cli.main import cli
 from grader.cli.study import run_read
@@ -144,3 +144,28 @@ def test_questions_travel_with_the_bundle(bundle: dict[str, bytes], course: Path
     names = {f"key/{question_file(folder.course.exercise(e))}" for e in asked}
     assert names == {name for name in bundle if name.startswith("key/questions/")}
     assert "exercise1" in asked
+
+
+def test_guess_that_comes_before_the_code_waits_for_it(course: Path) -> None:
+    done = typed(course, "exercise1", "1", "--guess", "2")
+    assert "Write it, and run this again; your guess is kept." in " ".join(done.output.split())
+    run_read("1", course, course / "page.html")
+    assert "Your guess, 2, is kept." in (course / "page.html").read_text(encoding="utf-8")
+    shutil.copyfile(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
+    assert "You guessed 2: They stay about the same." in typed(course, "exercise1", "1").output
+    assert "You guessed" not in typed(course, "exercise1", "1").output  # it waits no longer
+
+
+def test_questions_that_can_be_tried_are_told_once(run_grade: RunGrade, written: Path) -> None:
+    typed(written, "exercise1", "1", "--guess", "2")
+    said = "Questions 2, 3 wait for your guess: grade try exercise1"
+    assert said in run_grade("check", "1", "--course", written).out
+    assert "for your guess" not in run_grade("check", "1", "--course", written).out
+
+
+def test_question_is_told_once_what_it_needs_is_right(run_grade: RunGrade, course: Path) -> None:
+    shutil.copyfile(SUBMISSIONS / "missing-scale" / _FILE, course / "exercises" / _FILE)
+    said = "Question 3 waits for your guess: grade try exercise1 3"
+    assert said in run_grade("check", "1", "--course", course).out
+    shutil.copyfile(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
+    assert "Questions 1, 2 wait" in run_grade("check", "1", "--course", course).out
