@@ -5,7 +5,7 @@
 #
 # - **You learn to** write a module with layers that learn, and use one module inside another.
 # - **You need** exercise 1, and classes in Python.
-# - **Time:** 25 to 50 minutes, for two parts and about 10 lines.
+# - **Time:** 25 to 50 minutes, estimated from two parts and about 10 lines.
 # - **Difficulty:** 1 of 4.
 #
 # Calls that help:
@@ -31,11 +31,10 @@
 #
 # ## The formulas
 #
-# For one vector $x$ of width $k$, a row (Vaswani et al. 2017, sections 3.2.1 and 3.2.2); its key is
-# written $\kappa$, for $k$ is the width:
+# With vectors of width $k$ as the rows of $X$ (Vaswani et al. 2017, sections 3.2.1 and 3.2.2):
 #
-# $$q = x\, W_q, \qquad \kappa = x\, W_k, \qquad v = x\, W_v,
-# \qquad W_q, W_k, W_v \in \mathbb{R}^{k \times d}$$
+# $$Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V,
+# \qquad W_Q, W_K, W_V \in \mathbb{R}^{k \times d}$$
 #
 # With `bias=True` a learned vector of width $d$ is added to each. A head is then
 #
@@ -69,7 +68,7 @@
 # Four inputs of width 4, and weights for $d = 5$ written with one row for each input component:
 #
 # ```
-#        X                W_q                 W_k                 W_v
+#        X                W_Q                 W_K                 W_V
 #   1  0  1  0       1  0  1  0  1       0  0  1  1  1       0  2  0  3  1
 #   0  2  0  2       1  0  0  1  1       1  1  0  0  1       0  3  0  1  3
 #   1  1  1  1       0  0  1  0  0       0  1  0  1  1       1  0  3  1  1
@@ -107,7 +106,8 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.2.1 and 3.2.2.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), sections
+#   3.2.1 and 3.2.2.
 #
 # ## Now write it
 #

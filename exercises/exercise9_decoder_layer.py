@@ -6,7 +6,7 @@
 # - **You learn to** write the layer that reads two sequences at once, and layer normalization by
 #   hand.
 # - **You need** exercises 3, 5 and 8.
-# - **Time:** 65 to 130 minutes, for three parts and about 50 lines.
+# - **Time:** 65 to 130 minutes, estimated from three parts and about 50 lines.
 # - **Difficulty:** 3 of 4.
 #
 # Calls that help:
@@ -42,16 +42,16 @@
 # $\gamma$ begins as ones and $\beta$ as zeros, so that a new norm only norms. The vector
 # 1, 2, 3, 4 becomes -1.3416, -0.4472, 0.4472, 1.3416.
 #
-# Cross-attention, for x of the decoder and memory m, in each head (Vaswani et al. 2017, section
-# 3.2.3):
+# Cross-attention, for $X$ of the decoder and the memory $E$, what the encoder made, in each head
+# (Vaswani et al. 2017, section 3.2.3):
 #
-# $$q = x W_q, \qquad k = m W_k, \qquad v = m W_v, \qquad
-# y = \mathrm{softmax}\!\left(\frac{q k^\top}{\sqrt{d}}\right) v$$
+# $$Q = X W_Q, \qquad K = E W_K, \qquad V = E W_V, \qquad
+# Y = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
 #
 # The layer, in pre-norm, with $S$ for self-attention, $C$ for cross-attention, $F$ for the
 # feed-forward network, $D$ for dropout and $M$ for the causal mask:
 #
-# $$u = x + D(S(N_1(x), M)), \qquad w = u + D(C(N_2(u), m)), \qquad y = w + D(F(N_3(w)))$$
+# $$U = X + D(S(N_1(X), M)), \qquad Z = U + D(C(N_2(U), E)), \qquad Y = Z + D(F(N_3(Z)))$$
 #
 # ## Shapes, step by step
 #
@@ -127,9 +127,11 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.1 and 3.2.3.
-# - Ba et al. 2016, *Layer Normalization*.
-# - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for pre-norm.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), sections
+#   3.1 and 3.2.3.
+# - Ba et al. 2016, [*Layer Normalization*](https://arxiv.org/abs/1607.06450).
+# - Xiong et al. 2020, [*On Layer Normalization in the Transformer
+#   Architecture*](https://arxiv.org/abs/2002.04745), for pre-norm.
 #
 # ## Now write it
 #

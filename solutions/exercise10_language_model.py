@@ -6,7 +6,7 @@
 # - **You learn to** write the loss of a language model, and build the model from your own parts.
 # - **You need** your code of exercises 3, 4 and 8, and what exercises 5 and 7 tell of pre-norm and
 #   of embeddings.
-# - **Time:** 60 to 120 minutes, for three parts and about 40 lines.
+# - **Time:** 60 to 120 minutes, estimated from three parts and about 40 lines.
 # - **Difficulty:** 3 of 4.
 #
 # Calls that help:
@@ -29,17 +29,18 @@
 #
 # ## The formulas
 #
-# A text of the tokens $w_0, \dots, w_{t-1}$ has $t - 1$ predictions that can be checked. The logits
-# $z_p$ are computed from the tokens $w_0$ to $w_p$, and tell of the token that follows them:
+# A text of $t$ tokens has $t - 1$ predictions that can be checked. The logits $z_p$ are computed
+# from the tokens at the places 0 to $p$, and tell of the token that follows them:
 #
 # $$\mathrm{loss} = -\frac{1}{n} \sum_{\text{samples}} \; \sum_{p=0}^{\text{length} - 2}
-# \log \mathrm{softmax}(z_p)[w_{p+1}]$$
+# \log \mathrm{softmax}(z_p)[\mathrm{token}_{p+1}]$$
 #
 # where $n$ counts the terms: samples are of several lengths, and all their real tokens count alike.
 #
 # With the tables $T$ (tokens) and $P$ (positions), the model is
 #
-# $$x_p = T[w_p] + P[p], \qquad H = \mathrm{norm}(\mathrm{decoder}(X)), \qquad z_p = T h_p.$$
+# $$x_p = T[\mathrm{token}_p] + P[p], \qquad H = \mathrm{norm}(\mathrm{decoder}(X)),
+# \qquad z_p = T h_p.$$
 #
 # The table $T$ is used twice: to read tokens, and to compare what comes out with each of them. It
 # is one parameter, which gets the gradients of both uses.
@@ -51,10 +52,10 @@
 # ```
 #     logits      z0    z1    z2    z3   z4          (b, t, v)
 #                   \     \     \     \
-#     tokens   w0    w1    w2    w3   pad            (b, t)
+#     tokens   the   cat   sat   up   pad            (b, t)
 #
 #     predictions    z0    z1    z2    z3            (b, t - 1, v)   all but the last
-#     targets        w1    w2    w3   pad            (b, t - 1)      all but the first
+#     targets        cat   sat   up   pad            (b, t - 1)      all but the first
 #     real          yes   yes   yes    no            (b, t - 1)
 # ```
 #
@@ -128,11 +129,15 @@
 #
 # ## Further reading
 #
-# - Radford et al. 2019, *Language Models are Unsupervised Multitask Learners* (GPT-2): learned
-#   positions, pre-norm blocks and a last norm (section 2.3).
-# - Press and Wolf 2017, *Using the Output Embedding to Improve Language Models*, for tied weights.
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.4.
-# - Bengio et al. 2003, *A Neural Probabilistic Language Model*, where it began.
+# - Radford et al. 2019, [*Language Models are Unsupervised Multitask
+#   Learners*](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)
+#   (GPT-2): learned positions, pre-norm blocks and a last norm (section 2.3).
+# - Press and Wolf 2017, [*Using the Output Embedding to Improve Language
+#   Models*](https://arxiv.org/abs/1608.05859), for tied weights.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.4.
+# - Bengio et al. 2003, [*A Neural Probabilistic Language
+#   Model*](https://jmlr.org/papers/v3/bengio03a.html), where it began.
 #
 # ## Now write it
 #
@@ -243,7 +248,7 @@ class LanguageModel(nn.Module):
 # All norms are layer norms with torch's eps, 1e-5: torch's own or yours.
 #
 # `depth` blocks one after the other are the decoder. The heads are narrow, the feed-forward network
-# has ReLU and a hidden width of 4·k (the defaults of exercise 4), `dropout` acts in it and on each
+# has ReLU and a hidden width of 4*k (the defaults of exercise 4), `dropout` acts in it and on each
 # sublayer's output. Count your parameters:
 #
 # $$(v + m)\, k + \mathrm{depth} \cdot (12 k^2 + 10 k) + 2 k,$$

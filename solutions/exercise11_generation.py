@@ -5,7 +5,7 @@
 #
 # - **You learn to** let a language model write, and spare it the work that it has done before.
 # - **You need** exercises 3, 8 and 10.
-# - **Time:** 70 to 140 minutes, for three parts and about 50 lines.
+# - **Time:** 70 to 140 minutes, estimated from three parts and about 50 lines.
 # - **Difficulty:** 4 of 4.
 #
 # Calls that help:
@@ -49,9 +49,9 @@
 #     T = 1, top 2   0.731  0.269  0      0          what is left sums to one again
 # ```
 #
-# **Top-k** (Fan et al. 2018, section 5) lets only the k largest logits take part. The others get
-# probability zero, and the rest sums to one. Where several are equal at the k-th place, all of them
-# stay; where k is larger than the vocabulary, everything does.
+# **Top-k** (Fan et al. 2018, section 5) lets only the `top_k` largest logits take part. The others
+# get probability zero, and the rest sums to one. Where several are equal to the last that takes
+# part, all of them stay; where `top_k` is larger than the vocabulary, everything does.
 #
 # **The cache.** In causal attention (exercise 8) position $i$ sees the positions $j \le i$. Nothing
 # that comes later moves it. So when a sequence is given piece by piece, a position of the new piece
@@ -78,7 +78,7 @@
 # | queries | (b, h, t, d) | of the piece alone |
 # | keys, values | (b, h, p + t, d) | those in the cache, then the piece's |
 # | weights | (b, h, t, p + t) | zero beyond a query's own place |
-# | merged | (b, t, h·d) | heads side by side |
+# | unfolded | (b, t, h*d) | heads side by side |
 # | output | (b, t, k) | after `unify_heads` |
 #
 # And in the loop of `generate`:
@@ -103,11 +103,12 @@
 #   to have no chance needs $-\infty$ before the softmax.
 # - **Probabilities that no longer sum to one.** Whoever cuts after the softmax has to divide by
 #   what is left.
-# - **The wrong ones are cut.** Off by one at the k-th place, the smallest in place of the largest,
-#   or the limit of another row: count what is left in each row.
-# - **Equals at the k-th place.** Indices of the k largest drop one of two equals by chance; a
-#   comparison with the k-th value keeps both.
-# - **More than there is.** The k-th largest of fewer than k is an error, where all should stay.
+# - **The wrong ones are cut.** One too many or too few, the smallest in place of the largest, or
+#   the limit of another row: count what is left in each row.
+# - **Equals at the limit.** Indices of the largest drop one of two equals by chance; a comparison
+#   with the last value that takes part keeps both.
+# - **More than there is.** To ask for more of the largest than there are is an error, where all
+#   should stay.
 # - **The softmax over the batch.** Each row is one sample, and sums to one by itself.
 # - **Places that start anew.** With a cache the mask is not square: it has a row for each query and
 #   a column for each key, and the queries are the last ones. The symptom: single tokens attend to
@@ -135,10 +136,12 @@
 #
 # ## Further reading
 #
-# - Hinton et al. 2015, *Distilling the Knowledge in a Neural Network*, section 2 (temperature).
-# - Fan et al. 2018, *Hierarchical Neural Story Generation*, section 5 (top-k).
-# - Shazeer 2019, *Fast Transformer Decoding: One Write-Head is All You Need*, section 2.4 (keys and
-#   values kept while decoding).
+# - Hinton et al. 2015, [*Distilling the Knowledge in a Neural
+#   Network*](https://arxiv.org/abs/1503.02531), section 2 (temperature).
+# - Fan et al. 2018, [*Hierarchical Neural Story Generation*](https://arxiv.org/abs/1805.04833),
+#   section 5 (top-k).
+# - Shazeer 2019, [*Fast Transformer Decoding: One Write-Head is All You
+#   Need*](https://arxiv.org/abs/1911.02150), section 2.4 (keys and values kept while decoding).
 #
 # ## Now write it
 #
@@ -244,8 +247,8 @@ class CachedSelfAttention(nn.Module):
         masked = scores.masked_fill(~visible, -torch.inf)
         weights = masked.softmax(dim=-1)  # (b, h, t, p + t)
         attended = weights @ values  # (b, h, t, d)
-        merged = attended.transpose(1, 2).reshape(b, t, k)  # (b, t, h*d)
-        output = self.unify_heads(merged)  # (b, t, k)
+        unfolded = attended.transpose(1, 2).reshape(b, t, k)  # (b, t, h*d)
+        output = self.unify_heads(unfolded)  # (b, t, k)
         return output, (keys, values)
         ### END SOLUTION
 

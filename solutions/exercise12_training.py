@@ -7,7 +7,7 @@
 #   and two models of your own parts that learn.
 # - **You need** derivatives, and a model that gives a loss. The last two parts build on
 #   exercises 3, 4, 5 and 10.
-# - **Time:** 55 to 110 minutes, for four parts and about 30 lines.
+# - **Time:** 55 to 110 minutes, estimated from four parts and about 30 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:
@@ -37,20 +37,22 @@
 #
 # ## The formulas
 #
-# **Warm-up and cosine.** Steps are counted from 0. During the first $w$ steps (`warmup`) the rate
-# rises evenly to the peak $p$, so that step $w - 1$ is the first at the peak (Vaswani et al. 2017,
-# section 5.3). Then it follows half a cosine down to the floor $f$, which is reached at step
-# `total`, written $n$, and kept from there on (Loshchilov and Hutter 2017, equation 5):
+# **Warm-up and cosine.** Steps are counted from 0. During the first `warmup` steps the rate rises
+# evenly to `peak`, so that step `warmup` - 1 is the first at the peak (Vaswani et al. 2017, section
+# 5.3). Then it follows half a cosine down to `floor`, which is reached at step `total`, and kept
+# from there on (Loshchilov and Hutter 2017, equation 5):
 #
-# $$\mathrm{rate}(s) = p \cdot \frac{s + 1}{w} \quad \text{where } s < w$$
+# $$\mathrm{rate} = \mathrm{peak} \cdot \frac{\mathrm{step} + 1}{\mathrm{warmup}}
+#   \quad \text{where } \mathrm{step} < \mathrm{warmup}$$
 #
-# $$\mathrm{rate}(s) = f + \frac{p - f}{2}
-#   \left(1 + \cos\left(\pi \cdot \frac{s - w}{n - w}\right)\right)
-#   \quad \text{where } w \le s < n$$
+# $$\mathrm{rate} = \mathrm{floor} + \frac{\mathrm{peak} - \mathrm{floor}}{2}
+#   \left(1 + \cos\left(\pi \cdot
+#   \frac{\mathrm{step} - \mathrm{warmup}}{\mathrm{total} - \mathrm{warmup}}\right)\right)
+#   \quad \text{before } \mathrm{total}$$
 #
-# $$\mathrm{rate}(s) = f \quad \text{where } s \ge n$$
+# $$\mathrm{rate} = \mathrm{floor} \quad \text{from } \mathrm{total} \text{ on}$$
 #
-# With w = 4, n = 12, p = 1 and f = 0:
+# With `warmup` 4, `total` 12, `peak` 1 and `floor` 0:
 #
 # ```
 #     step     0     1     2     3     4     5      6      7     8    10     12    13
@@ -60,10 +62,10 @@
 #
 # **Clipping by norm.** One strange batch can give a gradient a thousand times larger than usual,
 # and one step along it destroys what was learned. So the gradient of all parameters together, taken
-# as one long vector $g$, is shortened where it is longer than `max_norm`, written $c$ (Pascanu et
-# al. 2013, algorithm 1):
+# as one long vector $g$, is shortened where it is longer than `max_norm` (Pascanu et al. 2013,
+# algorithm 1):
 #
-# $$g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right)$$
+# $$g \leftarrow g \cdot \min\left(1, \frac{\mathrm{max\_norm}}{\lVert g \rVert}\right)$$
 #
 # Its direction stays. One norm over all parameters: shortening each by itself turns the direction.
 #
@@ -114,11 +116,13 @@
 #
 # ## Traps
 #
-# - **The first step does nothing.** With s / w in place of (s + 1) / w the rate begins at zero.
-# - **One step too many.** The warm-up has the steps 0 to w - 1. With `<=` step w lies above the
-#   peak.
+# - **The first step does nothing.** With `step / warmup` in place of `(step + 1) / warmup` the rate
+#   begins at zero.
+# - **One step too many.** The warm-up has the steps 0 to `warmup - 1`. With `<=` step `warmup` lies
+#   above the peak.
 # - **The cosine begins before its time.** It runs from the end of the warm-up to `total`, so what
-#   counts is (s - w) / (n - w), and neither s / n nor (s - w) / n.
+#   counts is `(step - warmup) / (total - warmup)`. Neither `step` nor `step - warmup` is divided by
+#   `total` alone.
 # - **A whole cosine.** With 2π in place of π the rate goes down and comes up again.
 # - **The floor is forgotten.** It is where the cosine ends, not only what stands behind it: the
 #   wave goes from the peak to the floor.
@@ -146,9 +150,12 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 5.3 (warm-up).
-# - Loshchilov and Hutter 2017, *SGDR: Stochastic Gradient Descent with Warm Restarts* (the cosine).
-# - Pascanu et al. 2013, *On the difficulty of training recurrent neural networks* (clipping).
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   5.3 (warm-up).
+# - Loshchilov and Hutter 2017, [*SGDR: Stochastic Gradient Descent with Warm
+#   Restarts*](https://arxiv.org/abs/1608.03983) (the cosine).
+# - Pascanu et al. 2013, [*On the difficulty of training recurrent neural
+#   networks*](https://arxiv.org/abs/1211.5063) (clipping).
 #
 # ## Now write it
 #

@@ -5,7 +5,7 @@
 #
 # - **You learn to** run many heads at once, without a loop, and see where each number goes.
 # - **You need** exercises 1 and 2.
-# - **Time:** 50 to 100 minutes, for three parts and about 30 lines.
+# - **Time:** 50 to 100 minutes, estimated from three parts and about 30 lines.
 # - **Difficulty:** 3 of 4.
 #
 # Calls that help:
@@ -24,14 +24,14 @@
 #
 # No loop over heads is needed. Heads do not talk to each other while they attend, and neither do
 # the samples of a batch. So the heads are **folded into the batch**: a batch of b samples with h
-# heads becomes a batch of b·h small samples, and the attention of exercise 1 serves unchanged.
+# heads becomes a batch of b*h small samples, and the attention of exercise 1 serves unchanged.
 #
 # ## The formulas
 #
 # For the heads $i = 0 \dots h - 1$ (Vaswani et al. 2017, section 3.2.2):
 #
-# $$Y_i = \mathrm{attention}(X W_q^i,\; X W_k^i,\; X W_v^i), \qquad
-# Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_o + b_o$$
+# $$Y_i = \mathrm{attention}(X W_Q^i,\; X W_K^i,\; X W_V^i), \qquad
+# Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_O + b_O$$
 #
 # The heads' outputs stand side by side along the last axis, $h \cdot d$ wide. So do the matrices of
 # the queries, of the keys and of the values, each in one linear layer for all heads.
@@ -45,10 +45,10 @@
 # | step | shape | |
 # | --- | --- | --- |
 # | x | (b, t, k) | |
-# | queries, keys, values | (b, t, h·d) | heads side by side |
-# | each of them folded | (b·h, t, d) | row n·h + i is head i of sample n |
-# | attended | (b·h, t, d) | exercise 1, with $d$ of one head |
-# | merged | (b, t, h·d) | heads side by side again |
+# | queries, keys, values | (b, t, h*d) | heads side by side |
+# | each of them folded | (b*h, t, d) | row n*h + i is head i of sample n |
+# | attended | (b*h, t, d) | exercise 1, with $d$ of one head |
+# | unfolded | (b, t, h*d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
 #
 # Folding, for two samples, two heads (A and B) and two time steps:
@@ -65,8 +65,8 @@
 # ```
 #
 # Where `grade explain` shows your own run, the steps of folding are called `split` (b, t, h, d),
-# `heads_first` (b, h, t, d) and `folded` (b·h, t, d). Unfolding goes back: `separated`
-# (b, h, t, d), `time_first` (b, t, h, d) and `unfolded` (b, t, h·d).
+# `heads_first` (b, h, t, d) and `folded`, `(b*h, t, d)`. Unfolding goes back: `separated`
+# (b, h, t, d), `time_first` (b, t, h, d) and `unfolded`, `(b, t, h*d)`.
 #
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two
@@ -108,7 +108,8 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.2.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.2.2.
 #
 # ## Now write it
 #
@@ -220,7 +221,7 @@ class MultiHeadSelfAttention(nn.Module):
         folded_values = fold_heads(values, self.num_heads)  # (b*h, t, d)
 
         attended = scaled_dot_product_attention(folded_queries, folded_keys, folded_values)
-        merged = unfold_heads(attended, self.num_heads)  # (b, t, h*d)
-        output = self.unify_heads(merged)  # (b, t, k)
+        unfolded = unfold_heads(attended, self.num_heads)  # (b, t, h*d)
+        output = self.unify_heads(unfolded)  # (b, t, k)
         return output
         ### END SOLUTION

@@ -6,7 +6,7 @@
 # - **You learn to** write the part of a layer that works on each position alone, with options that
 #   are checked.
 # - **You need** modules, as in exercise 2.
-# - **Time:** 25 to 50 minutes, for one part and about 10 lines.
+# - **Time:** 25 to 50 minutes, estimated from one part and about 10 lines.
 # - **Difficulty:** 1 of 4.
 #
 # Calls that help:
@@ -54,13 +54,13 @@
 # | step | shape | |
 # | --- | --- | --- |
 # | x | (b, t, k) | |
-# | hidden | (b, t, f) | after the first linear layer; f is `hidden_dim`, else 4·k |
+# | hidden | (b, t, f) | after the first linear layer; f is `hidden_dim`, else 4*k |
 # | activated | (b, t, f) | number by number |
 # | projected | (b, t, k) | after the second linear layer |
 # | output | (b, t, k) | after dropout |
 #
 # ```
-#     k            4k             4k            k            k
+#     k            f              f             k            k
 #     |   linear   |  activation  |   linear    |  dropout   |
 #     o ---------> O -----------> O ----------> o ---------> o        once for each position,
 #                                                                     no line between positions
@@ -94,9 +94,11 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.3.
-# - Hendrycks & Gimpel 2016, *Gaussian Error Linear Units*.
-# - Srivastava et al. 2014, *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.3.
+# - Hendrycks & Gimpel 2016, [*Gaussian Error Linear Units*](https://arxiv.org/abs/1606.08415).
+# - Srivastava et al. 2014, [*Dropout: A Simple Way to Prevent Neural Networks from
+#   Overfitting*](https://jmlr.org/papers/v15/srivastava14a.html).
 #
 # ## Now write it
 #

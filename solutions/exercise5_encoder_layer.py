@@ -6,7 +6,7 @@
 # - **You learn to** join sublayers by skip connections and norms, in the old order and in the new
 #   one.
 # - **You need** modules, as in exercise 2. You can do it before exercises 3 and 4.
-# - **Time:** 30 to 60 minutes, for one part and about 15 lines.
+# - **Time:** 30 to 60 minutes, estimated from one part and about 15 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:
@@ -107,10 +107,13 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.1 and 5.4 (residual dropout).
-# - Ba et al. 2016, *Layer Normalization*.
-# - Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.
-# - He et al. 2016, *Deep Residual Learning for Image Recognition*, for the skip connection.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), sections
+#   3.1 and 5.4 (residual dropout).
+# - Ba et al. 2016, [*Layer Normalization*](https://arxiv.org/abs/1607.06450).
+# - Xiong et al. 2020, [*On Layer Normalization in the Transformer
+#   Architecture*](https://arxiv.org/abs/2002.04745).
+# - He et al. 2016, [*Deep Residual Learning for Image
+#   Recognition*](https://arxiv.org/abs/1512.03385), for the skip connection.
 #
 # ## Now write it
 #

@@ -5,7 +5,7 @@
 #
 # - **You learn to** hide positions from attention, and keep NaN out of values and gradients.
 # - **You need** exercises 1 to 3.
-# - **Time:** 60 to 120 minutes, for four parts and about 35 lines.
+# - **Time:** 60 to 120 minutes, estimated from four parts and about 35 lines.
 # - **Difficulty:** 3 of 4.
 #
 # Calls that help:
@@ -33,8 +33,11 @@
 # With the mask $M$ (Vaswani et al. 2017, section 3.2.3: "masking out, setting to $-\infty$, all
 # values in the input of the softmax which correspond to illegal connections"):
 #
-# $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d}} \;\text{ where } M_{ij}, \text{ else } -\infty,
-# \qquad w_i = \mathrm{softmax}(s_i), \qquad y_i = \sum_j w_{ij} v_j$$
+# $$\mathrm{scores}_{ij} = \frac{Q_i \cdot K_j}{\sqrt{d}} \;\text{ where } M_{ij},
+# \text{ else } -\infty$$
+#
+# $$\mathrm{weights}_i = \mathrm{softmax}(\mathrm{scores}_i), \qquad
+# Y_i = \sum_j \mathrm{weights}_{ij}\, V_j$$
 #
 # The softmax of $-\infty$ is exactly 0, and the weights of what is left sum to one. A row with
 # **nothing to look at** has no softmax: 0 / 0 is NaN. Such a row gives zeros here.
@@ -65,7 +68,7 @@
 #    r 3  # # # #
 # ```
 #
-# The folded heads of exercise 3 have b·h rows, and row n·h + i is head i of sample n. So a mask
+# The folded heads of exercise 3 have b*h rows, and head i of sample n is `n*h + i`. So a mask
 # that differs between samples is repeated for the heads of each sample, one sample after the
 # other:
 #
@@ -89,7 +92,7 @@
 #   place.
 # - **NaN in a row with nothing to see.** It spreads: through the next layer, and through the
 #   gradients into all parameters. Repaired afterwards with `nan_to_num`, it stays in the
-#   gradients where $-\infty$ was added to the scores, because NaN · 0 is NaN. Give the softmax
+#   gradients where $-\infty$ was added to the scores, because NaN times 0 is NaN. Give the softmax
 #   something finite, and take the weights away afterwards.
 # - **Zero times infinity.** It is NaN. So no mask is multiplied with $-\infty$, and no number of
 #   the padding, which may hold anything, with 0.
@@ -106,7 +109,8 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.3.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.2.3.
 #
 # ## Now write it
 #
@@ -246,7 +250,7 @@ class MaskedMultiHeadAttention(nn.Module):
             mask = torch.ones(t, t, dtype=torch.bool, device=x.device)
         seen = mask.expand(b, t, t).repeat_interleave(self.num_heads, dim=0)  # (b*h, t, t)
         attended = masked_attention(folded_queries, folded_keys, folded_values, seen)
-        merged = unfold_heads(attended, self.num_heads)  # (b, t, k)
-        output = self.unify_heads(merged)  # (b, t, k)
+        unfolded = unfold_heads(attended, self.num_heads)  # (b, t, k)
+        output = self.unify_heads(unfolded)  # (b, t, k)
         return output
         ### END SOLUTION

@@ -69,7 +69,7 @@ def test_zeros_earn_less_than_a_sixth(grade_text: GradeText) -> None:
         {
             "exercise3": edited(
                 SOURCE,
-                ("output = self.unify_heads(merged)", "output = 0 * self.unify_heads(merged)"),
+                ("output = self.unify_heads(unfolded)", "output = 0 * self.unify_heads(unfolded)"),
             )
         }
     )

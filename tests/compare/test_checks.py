@@ -93,7 +93,7 @@ _MIX = "    output = weights @ value  # (b, q, w)\n"
 _QKV = "        return queries, keys, values\n"
 _PROJECTION = "        self.projection = QKVProjection(embed_dim, head_dim, bias=bias)\n"
 _HEAD = "        output = scaled_dot_product_attention(queries, keys, values)  # (b, t, d)\n"
-_UNIFY = "        output = self.unify_heads(merged)  # (b, t, k)\n"
+_UNIFY = "        output = self.unify_heads(unfolded)  # (b, t, k)\n"
 _FOLDED = "    folded = heads_first.reshape(b * num_heads, t, d)  # (b*h, t, d)\n"
 _UNFOLDED = "    unfolded = time_first.reshape(b, t, num_heads * d)  # (b, t, h*d)\n"
 _DROP4 = "        output = self.dropout(projected)  # (b, t, k)\n"
@@ -367,7 +367,7 @@ WRONG = {
     ),
     "no unify": Wrong(
         3,
-        ((_UNIFY, "        output = merged\n"),),
+        ((_UNIFY, "        output = unfolded\n"),),
         {"MultiHeadSelfAttention/property/trained": "no gradient reaches the parameter `unify"},
     ),
     "heads by position": Wrong(
@@ -679,15 +679,15 @@ WRONG = {
     ),
     "heads dropped where nobody asks for it": Wrong(
         3,
-        (("output = self.unify_heads(merged)",
-          "output = nn.functional.dropout(self.unify_heads(merged), 0.1, self.training)"),),
+        (("output = self.unify_heads(unfolded)",
+          "output = nn.functional.dropout(self.unify_heads(unfolded), 0.1, self.training)"),),
         {"MultiHeadSelfAttention/property/no-dropout-by-default": "in training mode dropout"},
     ),
     "tensor kept from the first call": Wrong(
         3,
-        (("output = self.unify_heads(merged)",
+        (("output = self.unify_heads(unfolded)",
           "self.kept = getattr(self, 'kept', merged.new_ones(3))\n"
-          "        output = self.unify_heads(merged)"),),
+          "        output = self.unify_heads(unfolded)"),),
         {"MultiHeadSelfAttention/property/registered": "holds a tensor that is not registered"},
     ),
     "dropout passed on to nobody": Wrong(

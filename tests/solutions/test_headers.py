@@ -13,8 +13,8 @@ _HEADER = re.compile(
     r"## Before you begin\n\n"
     rf"- \*\*You learn to\*\* {_SENTENCE}"
     rf"- \*\*You need\*\* {_SENTENCE}"
-    r"- \*\*Time:\*\* (?P<least>\d+) to (?P<most>\d+) minutes, for (?P<parts>\w+) parts? and about "
-    r"(?P<lines>\d+) lines\.\n"
+    r"- \*\*Time:\*\* (?P<least>\d+) to (?P<most>\d+) minutes, "
+    r"estimated from (?P<parts>\w+) parts? and about (?P<lines>\d+) lines\.\n"
     r"- \*\*Difficulty:\*\* [1-4] of 4\.\n\n"
     r"Calls that help:\n\n(?:- (?:`|A |With |Without )(?:.|\n(?!\n))+\n){3,5}\n## What it is for\n"
 )

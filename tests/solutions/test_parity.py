@@ -470,7 +470,7 @@ def local_variables(
 def test_multi_head_names_its_steps() -> None:
     steps = local_variables(multi_head.MultiHeadSelfAttention(12, 3), torch.randn(2, 5, 12))
     shapes = {name: tuple(step.shape) for name, step in steps.items() if isinstance(step, Tensor)}
-    wide = dict.fromkeys(["x", "queries", "keys", "values", "merged", "output"], (2, 5, 12))
+    wide = dict.fromkeys(["x", "queries", "keys", "values", "unfolded", "output"], (2, 5, 12))
     folded = ["folded_queries", "folded_keys", "folded_values", "attended"]
     assert shapes == wide | dict.fromkeys(folded, (6, 5, 4))
 

@@ -6,7 +6,7 @@
 # - **You learn to** write the attention that every transformer uses, and say what its scale and its
 #   softmax do.
 # - **You need** Python, tensors of torch, and the product of two matrices.
-# - **Time:** 30 to 60 minutes, for three parts and about 10 lines.
+# - **Time:** 30 to 60 minutes, estimated from three parts and about 10 lines.
 # - **Difficulty:** 1 of 4.
 #
 # Calls that help:
@@ -42,7 +42,8 @@
 #
 # Scaled dot-product attention, with the scale $1/\sqrt{d}$ (Vaswani et al. 2017, section 3.2.1):
 #
-# $$W = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right), \qquad Y = W V$$
+# $$\mathrm{weights} = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right), \qquad
+# Y = \mathrm{weights}\; V$$
 #
 # Why a square root? Where the components of a query and a key are independent, with mean 0 and
 # variance 1, their dot product is a sum of $d$ such products and has variance $d$. Dividing by
@@ -108,10 +109,10 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.2.1. Its footnote 4 has the argument
-#   about variance.
-# - Bahdanau et al. 2015, *Neural Machine Translation by Jointly Learning to Align and Translate*,
-#   where attention began.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.2.1. Its footnote 4 has the argument about variance.
+# - Bahdanau et al. 2015, [*Neural Machine Translation by Jointly Learning to Align and
+#   Translate*](https://arxiv.org/abs/1409.0473), where attention began.
 #
 # ## Now write it
 #

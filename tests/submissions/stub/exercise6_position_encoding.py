@@ -5,7 +5,7 @@
 #
 # - **You learn to** tell a model the order of its words, by a fixed table or by learned vectors.
 # - **You need** modules, as in exercise 2, and sine and cosine.
-# - **Time:** 45 to 90 minutes, for three parts and about 25 lines.
+# - **Time:** 45 to 90 minutes, estimated from three parts and about 25 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:
@@ -101,8 +101,10 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, section 3.5.
-# - Gehring et al. 2017, *Convolutional Sequence to Sequence Learning*, for learned positions.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), section
+#   3.5.
+# - Gehring et al. 2017, [*Convolutional Sequence to Sequence
+#   Learning*](https://arxiv.org/abs/1705.03122), for learned positions.
 #
 # ## Now write it
 #

@@ -6,7 +6,7 @@
 # - **You learn to** build a whole model from parts, from token numbers to the probabilities of
 #   classes.
 # - **You need** exercises 3 to 6.
-# - **Time:** 40 to 80 minutes, for two parts and about 25 lines.
+# - **Time:** 40 to 80 minutes, estimated from two parts and about 25 lines.
 # - **Difficulty:** 2 of 4.
 #
 # Calls that help:
@@ -29,10 +29,10 @@
 #
 # ## The formulas
 #
-# For the tokens $w_0, \dots, w_{t-1}$, with the embedding tables $T$ (tokens) and $P$ (positions):
+# With the embedding tables $T$ (tokens) and $P$ (positions), for the positions $p = 0 \dots t - 1$:
 #
-# $$x_p = T[w_p] + P[p], \qquad Z = \mathrm{encoder}(X), \qquad
-# \bar z = \frac{1}{t} \sum_{p} z_p, \qquad y = \log \mathrm{softmax}(W \bar z + b)$$
+# $$x_p = T[\mathrm{token}_p] + P[p], \qquad Z = \mathrm{encoder}(X), \qquad
+# \bar z = \frac{1}{t} \sum_{p} z_p, \qquad y = \log \mathrm{softmax}(\mathrm{logits}(\bar z))$$
 #
 # Why the logarithm? Probabilities are multiplied over many samples and soon underflow; their
 # logarithms are added. `nn.NLLLoss` expects just this, and taking softmax and logarithm in one step
@@ -71,7 +71,7 @@
 # `depth` layers, each of them with
 #
 # - multi-head attention with narrow heads and no projection bias (the defaults of exercise 3),
-# - a feed-forward network with ReLU and a hidden width of 4·k (the defaults of exercise 4), with
+# - a feed-forward network with ReLU and a hidden width of 4*k (the defaults of exercise 4), with
 #   `dropout`,
 # - post-norm (the default of exercise 5), with `dropout`.
 #
@@ -108,9 +108,10 @@
 #
 # ## Further reading
 #
-# - Vaswani et al. 2017, *Attention Is All You Need*, sections 3.1 and 3.4.
-# - Devlin et al. 2019, *BERT: Pre-training of Deep Bidirectional Transformers*, for an encoder at
-#   size.
+# - Vaswani et al. 2017, [*Attention Is All You Need*](https://arxiv.org/abs/1706.03762), sections
+#   3.1 and 3.4.
+# - Devlin et al. 2019, [*BERT: Pre-training of Deep Bidirectional
+#   Transformers*](https://arxiv.org/abs/1810.04805), for an encoder at size.
 # - Bloem 2019, *Transformers from scratch*, <https://peterbloem.nl/blog/transformers>, which builds
 #   a classifier of this kind.
 #
