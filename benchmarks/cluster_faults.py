@@ -7,24 +7,23 @@ Example: `python benchmarks/cluster_faults.py --workers-killed 20 --heads-killed
 
 import argparse
 import json
-import os
 import random
-import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from distributed import Client
+from distributed import LocalCluster
 from figures import GRADE, ROOT
 
-from grader.cluster.connect import connected
 from grader.course.load import CourseFolder, load_course
 
 _COURSE = ROOT / "tests" / "courses" / "statistics"
+_ALONE = ("--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard")
 _SECONDS = (3.0, 6.0)  # between two kills, at least and at most
 _LONGEST = 300.0  # seconds in which nothing more is graded
 Kept = dict[str, object]
@@ -80,12 +79,38 @@ def refuse_empty(whole: Kept, students: int) -> None:
         raise RuntimeError(f"the undisturbed run has results for {graded} of {students} students")
 
 
+class Workers:
+    """Two workers, each a process; one that is killed is followed by another."""
+
+    def __init__(self, address: str, chance: random.Random) -> None:
+        self._command = [sys.executable, "-m", "dask", "worker", address, *_ALONE]
+        self._chance = chance
+        self._processes = [self._start(), self._start()]
+
+    def kill_one(self) -> None:
+        """Kill one of them, whatever it is at."""
+        self._end(self._processes.pop(self._chance.randrange(2)))
+        self._processes.append(self._start())
+
+    def close(self) -> None:
+        """End them."""
+        for process in self._processes:
+            self._end(process)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
+        process.kill()
+        process.wait()
+
+
 class Trial:
     """A class, and a cluster that grades it."""
 
-    def __init__(self, place: Path, client: Client, chance: random.Random) -> None:
-        self._place, self._client, self._chance = place, client, chance
-        self._address = str(client.scheduler_info()["address"])
+    def __init__(self, place: Path, address: str, chance: random.Random, workers: Workers) -> None:
+        self._place, self._address = place, address
+        self._chance, self._workers = chance, workers
 
     def head(self, results: Path, *options: str) -> "subprocess.Popen[bytes]":
         """Start `grade batch`."""
@@ -98,21 +123,9 @@ class Trial:
         kills = 0
         head = self.head(results, "--scheduler", self._address, "--wait")
         while not self._ended(head, results):
-            pids = self._settled()
-            if pids and head.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.kill(self._chance.choice(pids), signal.SIGKILL)
-                    kills += 1
+            self._workers.kill_one()
+            kills += 1
         return kills
-
-    def _settled(self) -> list[int]:
-        """Return the workers that were there a second ago, too.
-
-        Dask starts no worker again that dies while it is started: soon there would be none left.
-        """
-        before = set(self._client.run(os.getpid, on_error="ignore").values())
-        time.sleep(1)
-        return sorted(before.intersection(self._client.run(os.getpid, on_error="ignore").values()))
 
     def with_heads_killed(self, results: Path) -> int:
         """Grade the class by heads that are killed, until one is done; return how many were."""
@@ -155,8 +168,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="grade-bench-faults-") as temporary:
         place = Path(temporary)
         make_class(load_course(_COURSE), place / "class", given.students)
-        with connected("local:2") as client:
-            trial = Trial(place, client, random.Random(1))
+        chance = random.Random(1)
+        with (
+            LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
+            closing(Workers(cluster.scheduler_address, chance)) as workers,
+        ):
+            trial = Trial(place, cluster.scheduler_address, chance, workers)
             if trial.head(place / "whole", "--jobs", "2").wait():
                 raise RuntimeError("the class cannot be graded on one machine")
             whole = kept(place / "whole")
