@@ -118,6 +118,8 @@ class CheckItem(pytest.Item):
         if check.status is Status.SKIPPED:
             pytest.skip(check.message)
         if check.status is not Status.PASSED:
+            if _is_beside(result, check):
+                pytest.skip("another mistake is in the way")
             raise CheckFailed(_words(result, check))
 
     @property
@@ -139,6 +141,17 @@ class CheckItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Say where the check belongs, for editors' test panels."""
         return self.path, 0, str(self.check_id)
+
+
+def _is_beside(result: ExerciseResult, check: CheckResult) -> bool:
+    """Whether a known mistake was not made: its check fails for what is wrong elsewhere."""
+    from grader.records.results import Kind
+
+    if check.kind is not Kind.BUG:
+        return False
+    named = {bug for d in result.diagnoses if d.target == check.target for bug in d.bugs}
+    others = [c for c in result.checks if c.target == check.target and c.kind is not Kind.BUG]
+    return check.id.name not in named and any(one.failed for one in others)
 
 
 def _words(result: ExerciseResult, check: CheckResult) -> str:

@@ -34,6 +34,9 @@ def test_every_check_is_an_item_and_junit_has_them(course: Path) -> None:
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     assert "MultiHeadSelfAttention/numeric" in failed
     assert "fold_heads/numeric" not in failed
+    assert [name for name in failed if name and "/bug/" in name] == [
+        "MultiHeadSelfAttention/bug/keys-from-queries"
+    ]
     assert "▸ Your output equals, to 1e-12, what comes out when the keys are made" in ran.out
     assert "next  follow the hint above" in ran.out
     assert "Traceback" not in ran.out

@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -88,23 +88,39 @@ def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: "WarmProce
 
 
 def run_read(typed: str, course: Path | None, html: Path | None) -> str:
-    """Write the lesson as a page, open it where no file is named, and say where it is."""
-    from grader.report.lesson import render_lesson
+    """Write the lesson as a page, open it where no file is named, and say where it is.
+
+    Those of the other exercises are written beside it, for pages link to each other.
+    """
+    folder = load_course(find_course(course))
+    (exercise,) = chosen_exercises(folder, [typed])
+    if html is not None:
+        _write_lessons(folder, {exercise.id: html})
+        return f"the lesson is in {click.format_filename(html)}"
+    place = folder.root / ".grade" / "lessons"
+    with writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+    paths = {one.id: place / f"{one.id}.html" for one in folder.course.exercises}
+    _write_lessons(folder, paths)
+    path = paths[exercise.id]
+    webbrowser.open(path.resolve().as_uri())  # which opens none where there is no screen
+    return f"the lesson is in {click.format_filename(path)}"
+
+
+def _write_lessons(folder: CourseFolder, paths: Mapping[str, Path]) -> None:
+    """Write the pages of exercises, which link to each other where there are several."""
+    from grader.report.lesson import Page, render_lesson
     from grader.student.start import untouched_stub
     from grader.student.tries import questions_of
 
-    folder = load_course(find_course(course))
-    (exercise,) = chosen_exercises(folder, [typed])
-    stub, questions = untouched_stub(folder, exercise), questions_of(folder, exercise)
-    page = render_lesson(f"{exercise.id}: {exercise.title}", stub, questions)
-    path = html or folder.root / ".grade" / "lessons" / f"{exercise.id}.html"
-    with writing(path):
-        if html is None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
-    if html is None:
-        webbrowser.open(path.resolve().as_uri())  # which opens none where there is no screen
-    return f"the lesson is in {click.format_filename(path)}"
+    exercises = [folder.course.exercise(identifier) for identifier in paths]
+    titles = {one.id: f"{one.id}: {one.title}" for one in exercises}
+    pages = [Page(paths[i].name, title) for i, title in titles.items()] if len(paths) > 1 else []
+    for one in exercises:
+        stub, questions = untouched_stub(folder, one), questions_of(folder, one)
+        with writing(paths[one.id]):
+            page = render_lesson(titles[one.id], stub, questions, pages)
+            paths[one.id].write_text(page, encoding="utf-8")
 
 
 def run_hint(
@@ -237,7 +253,8 @@ def run_pack(
     path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
     with writing(path):
         path.write_bytes(packed.data)
-    return render_receipt(packed.receipt, click.format_filename(path), width=screen_width())
+    shown, place = click.format_filename(path), click.format_filename(path.resolve().parent)
+    return render_receipt(packed.receipt, shown, place=place, width=screen_width())
 
 
 def _slug(desk: Desk) -> str:

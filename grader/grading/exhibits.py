@@ -83,7 +83,7 @@ def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tup
 
 def _exhibit(target: Target, trace: Trace) -> Exhibit:
     passed = _all_close(trace)
-    panels = _output_panels(target, trace) + _step_panels(trace, trace.wrong)
+    panels = _step_panels(trace, trace.wrong) + _output_panels(target, trace)
     return Exhibit(
         target.name,
         trace.shown_case,

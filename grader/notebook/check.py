@@ -1,6 +1,7 @@
 """`check` in a notebook: grades what the cells that were run define."""
 
 import atexit
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,7 @@ from grader.grading.exhibits import Exhibit, exhibits_of
 from grader.grading.tried import Bench, Outcome, try_question
 from grader.handin.choose import chosen_exercises
 from grader.handin.read import Source, Submission, bounded, read_submission
-from grader.notebook.cells import LABEL, definitions
+from grader.notebook.cells import LABEL, defined_names, definitions
 from grader.notebook.finding import course_of_notebook
 from grader.records.results import Document, Status
 from grader.report.layout import wrapped
@@ -30,6 +31,7 @@ from grader.student.tries import reminder
 
 T = TypeVar("T")
 COMMAND = "%"  # how a command begins here
+_NAMED = re.compile(r"""^(?:%%?\w+ +|check\(["'])(\w*\d+\w*|\w+_\w+)""", re.MULTILINE)  # in a cell
 RESTART = "restart the kernel, run the cells that you need, and check again"
 
 
@@ -152,6 +154,21 @@ def executed_cells() -> list[str]:
     if shell is None:
         raise UsageError("this grades a notebook's cells; for a file use: grade check exercise3")
     return [str(cell) for cell in shell.history_manager.input_hist_raw]
+
+
+def exercise_meant(folder: CourseFolder, example: str) -> str:
+    """Return the exercise that was last named or written in the cells; raises UsageError.
+
+    `example` is a line that names it.
+    """
+    for cell in reversed(executed_cells()):
+        if named := _NAMED.search(cell):
+            return named[1]
+        defined = set(defined_names([cell]))
+        for exercise in folder.course.exercises:
+            if defined & {target.name for target in exercise.targets}:
+                return exercise.id
+    raise UsageError(f"name the exercise as in: {example}")
 
 
 def _submission(folder: CourseFolder, exercise: Exercise, cells: Sequence[str]) -> Submission:

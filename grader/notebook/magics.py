@@ -18,6 +18,7 @@ from grader.notebook.check import (
     Said,
     answered,
     check,
+    exercise_meant,
     grade_cells,
     own_course,
     try_in_kernel,
@@ -34,7 +35,7 @@ from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
 from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of
 
-_WORDS = {"hint": (1, 2), "explain": (1, 2), "list": (0, 0), "try": (1, 3)}  # else one
+_MOST = {"hint": 2, "explain": 2, "list": 0, "try": 3}  # words of a line; else one
 _HELP = ("--help", "-h", "help")
 
 
@@ -175,7 +176,7 @@ def _name_of(magic: Callable[..., Any]) -> str:
 def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
     """Return a magic that takes the words of its line; a mistake in them is said in a line."""
     name = _name_of(magic)
-    least, most = _WORDS.get(name, (1, 1))
+    most = _MOST.get(name, 1)
 
     def ask(line: str) -> Any:
         words = line.split()
@@ -184,9 +185,10 @@ def _line_magic(magic: Callable[..., Any]) -> Callable[[str], Any]:
         if set(_HELP) & set(words):
             said = (magic.__doc__ or "").partition("\n")[0]
             return Said(f"{said.removesuffix('; raises GraderError.')}\nFor example: {example}")
-        if not least <= len(words) <= most:
-            missing = "name the exercise" if len(words) < least else "write it"
-            raise UsageError(f"{missing} as in: {example}")
+        if len(words) > most:
+            raise UsageError(f"write it as in: {example}")
+        if most and not words:
+            words = [exercise_meant(own_course(), example)]
         return magic(*words)
 
     def of_line(line: str) -> Any:

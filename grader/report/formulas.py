@@ -7,11 +7,31 @@ from xml.etree import ElementTree  # makes XML here, and reads none
 _INLINE = re.compile(r"\$([^$]+)\$")
 _APART = ("=", "≤", "≥", "<", ">", "+", "-", "−")  # signs with a space on either side
 _TURNED = "⊤"
+_SCRIPTED = ("msub", "msup", "msubsup")
+_LETTERS = ("mi", "mn", "mo")  # beside what is taller, scripts are where they belong
 
 
 def mathml(formula: str, display: str) -> str:
     """Return a formula as MathML."""
-    return ElementTree.tostring(_tree(formula, display), encoding="unicode")
+    tree = _tree(formula, display)
+    for element in list(tree.iter()):
+        if element.tag.rpartition("}")[2] in _SCRIPTED:
+            _level(element)
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _level(scripted: ElementTree.Element) -> None:
+    """Give what carries a script a small height and depth.
+
+    Without a font for mathematics, browsers put a superscript on top of the letter, and a subscript
+    on its line.
+    """
+    base = scripted[0]
+    if base.tag.rpartition("}")[2] not in _LETTERS:
+        return
+    space = "".join(base.tag.rpartition("}")[:2])
+    scripted[0] = ElementTree.Element(f"{space}mpadded", {"height": "0.4em", "depth": "0.2em"})
+    scripted[0].append(base)
 
 
 def plain(text: str) -> str:
@@ -46,6 +66,8 @@ def _written(element: ElementTree.Element) -> str:
             return f"{parts[0]}ᵀ"
         case "msup":
             return f"{parts[0]}^{_grouped(parts[1])}"
+        case "msubsup":
+            return f"{parts[0]}_{_grouped(parts[1])}^{_grouped(parts[2])}"
         case "mi" if len(element.text or "") > 1:
             return f"{element.text} "  # a word, such as log
         case "mo" if element.text == ",":

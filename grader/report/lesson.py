@@ -148,6 +148,7 @@ def _texts(row: int, plain: str) -> list[Text]:
 # ---- the page ------------------------------------------------------------------------------------
 
 
+_SECTION = 2  # level of the headings that the contents list
 _CELL = re.compile(r"^# %%( \[markdown\])?[^\n]*\n", re.MULTILINE)
 _FORMULA = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)  # on lines of its own: mistune asks for that
 COMMAND = "grade "  # how a command begins in a terminal
@@ -162,9 +163,13 @@ class _Lesson(mistune.HTMLRenderer):
     def __init__(self) -> None:
         super().__init__(escape=True)
         self.section = ""
+        self.sections: list[Section] = []  # by headings of level 2
 
     def heading(self, text: str, level: int, **attributes: Any) -> str:
         self.section = text
+        if level == _SECTION:
+            attributes["id"] = f"section-{len(self.sections) + 1}"
+            self.sections.append(Section(attributes["id"], html.unescape(text)))
         return super().heading(text, level, **attributes)
 
     def block_code(self, code: str, info: str | None = None) -> str:
@@ -184,7 +189,7 @@ class _Lesson(mistune.HTMLRenderer):
 
     def table(self, text: str) -> str:
         """Return a table that scrolls by itself where it is wide."""
-        return f'<div class="wide" tabindex="0"><table>\n{text}</table></div>\n'
+        return f'<div class="wide scrolls" tabindex="0"><table>\n{text}</table></div>\n'
 
     def table_cell(self, text: str, align: str | None = None, head: bool = False) -> str:
         """Return a cell; one that heads a column has words."""
@@ -195,34 +200,69 @@ class _Lesson(mistune.HTMLRenderer):
         return mathml(text, "inline")
 
     def block_math(self, text: str) -> str:
-        return f'<div class="formula" tabindex="0">{mathml(text, "block")}</div>\n'
+        return f'<div class="formula scrolls" tabindex="0">{mathml(text, "block")}</div>\n'
 
 
-def render_lesson(title: str, stub: str, questions: Sequence[Tried] = ()) -> str:
-    """Return the page of a stub in the percent format, and questions to it; it loads nothing."""
-    part = render_lesson_part(stub, questions)
+class Section(NamedTuple):
+    """A part of a lesson that can be gone to."""
+
+    place: str  # its id on the page
+    title: str
+
+
+class Page(NamedTuple):
+    """A lesson's page beside the others of its course."""
+
+    file: str
+    title: str
+
+
+def render_lesson(
+    title: str, stub: str, questions: Sequence[Tried] = (), pages: Sequence[Page] = ()
+) -> str:
+    """Return the page of a stub in the percent format, and questions to it; it loads nothing.
+
+    `pages` are all lessons of the course in their order; the one of this title is this page.
+    """
+    body, sections = _body(stub)
+    if questions:
+        sections.append(Section("questions", "Predict, then run"))
+    here = next((place for place, page in enumerate(pages) if page.title == title), -1)
+    part = render(
+        "lesson_part.html.j2",
+        body=body,
+        questions=questions,
+        command=COMMAND,
+        unfolded=False,
+        sections=sections,
+        pages=pages,
+        before=pages[here - 1] if here > 0 else None,
+        after=pages[here + 1] if 0 <= here < len(pages) - 1 else None,
+    )
     return render("lesson.html.j2", title=title, lesson=_made(part))
 
 
-def render_lesson_part(
-    stub: str, questions: Sequence[Tried] = (), *, command: str = COMMAND
-) -> str:
-    """Return a lesson as one element with its own style, for a page or a notebook's cell.
+def render_lesson_part(stub: str, questions: Sequence[Tried] = (), *, command: str) -> str:
+    """Return a lesson as one element with its own style, for a notebook's cell.
 
     Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
     `command` is how a command begins here.
     """
-    markdown = mistune.create_markdown(renderer=_Lesson(), plugins=["table", "math"])
-    body = _made(str(markdown(_markdown(stub))))
-    return render(
-        "lesson_part.html.j2", body=body, questions=questions, command=command, unfolded=False
-    )
+    asked = {"questions": questions, "command": command}
+    return render("lesson_part.html.j2", body=_body(stub)[0], unfolded=False, sections=(), **asked)
+
+
+def _body(stub: str) -> tuple[Markup, list[Section]]:
+    """Return a lesson's HTML, and what can be gone to."""
+    renderer = _Lesson()
+    markdown = mistune.create_markdown(renderer=renderer, plugins=["table", "math"])
+    return _made(str(markdown(_markdown(stub)))), renderer.sections
 
 
 def render_questions(questions: Sequence[Tried], *, command: str = COMMAND) -> str:
     """Return questions alone as one element with its own style, what came out unfolded."""
     asked = {"questions": questions, "command": command}
-    return render("lesson_part.html.j2", body="", unfolded=True, **asked)
+    return render("lesson_part.html.j2", body="", unfolded=True, sections=(), **asked)
 
 
 def _made(text: str) -> Markup:

@@ -10,17 +10,29 @@ from grader.grading.learnt import Learnt
 from grader.grading.tried import Outcome, Tried
 from grader.records.calls import Array
 from grader.records.results import Status
-from grader.records.text import ended, listed
+from grader.records.text import counted, ended, listed
 from grader.report.layout import padded, width_of, wrapped
-from grader.report.terminal import failure_lines, heading, note_lines, paragraph_lines
+from grader.report.terminal import (
+    failure_lines,
+    heading,
+    note_lines,
+    paragraph_lines,
+    printed_lines,
+)
 from grader.report.words import number, paragraphs, part_lines, sole_reason
-from grader.student.pack import Receipt
+from grader.student.pack import RECEIPT, Receipt
 from grader.student.watch import Change, Turn
 
 
-def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
-    """Return what is in the zip, with points on the public cases and the content's hash."""
+def render_receipt(receipt: Receipt, path: str, *, place: str = "", width: int = 80) -> str:
+    """Return what is in the zip, with points on the public cases and the content's hash.
+
+    `place` is the folder that the zip lies in.
+    """
     lines = [click.style(f"{path} is ready to hand in", bold=True), ""]
+    files = counted(sum(bool(line.file) for line in receipt.exercises), "exercise")
+    lines += wrapped(f"In it: {files}, and {RECEIPT} with what stands here.", width)
+    lines += [*(wrapped(f"It lies in {place}", width) if place else ()), ""]
     for line in receipt.exercises:
         if not line.file:
             lines.append(f"  –  {line.exercise}  not there")
@@ -37,7 +49,10 @@ def render_receipt(receipt: Receipt, path: str, *, width: int = 80) -> str:
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
     lines += ["", *(f"  {line}".rstrip() for line in part_lines(receipt.parts)), f"  {total}"]
     lines += wrapped(receipt.content, width, first="  ", hang=2)
-    last = "Check that nothing is missing: the final score comes from other cases of the same kind."
+    last = (
+        "Next: hand in this file, as your instructor says. "
+        "The final score comes from other cases of the same kind."
+    )
     lines += ["", *wrapped(last, width)]
     return "\n".join(lines)
 
@@ -66,7 +81,7 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
         lines += ["", *failure_lines(reason, width, named=False)]
     elif unfinished:
         lines += ["", *paragraph_lines(unfinished[0], width)]
-    lines += note_lines(result, width)
+    lines += [*printed_lines(result, width), *note_lines(result, width)]
     if turn.reminder:
         lines += ["", *wrapped(turn.reminder, width, first="  ", hang=2)]
     return "\n".join([*lines, "", *_footer(turn, width)]) + "\n"
@@ -82,7 +97,7 @@ def _change_lines(change: Change, width: int) -> list[str]:
         plural = "" if abs(change.points) == 1 else "s"
         text = f"{sign} {number(abs(change.points))} point{plural} {way}"
         lines.append(f"  {click.style(text, fg=colour)}")
-    for label, names in (("right now: ", change.passed), ("no longer right: ", change.failed)):
+    for label, names in (("now right: ", change.passed), ("no longer right: ", change.failed)):
         if names:
             more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             text = ", ".join(names[:_LISTED]) + more

@@ -58,13 +58,7 @@ def render_result(result: ExerciseResult, *, width: int = 80) -> str:
     else:
         for paragraph in paragraphs(result):
             lines += ["", *paragraph_lines(paragraph, width)]
-    if result.output:
-        lines += ["", click.style("  Printed while your code ran:", dim=True)]
-        for printed in result.output.splitlines()[:_PRINTED]:
-            # what a terminal wraps by itself would begin a line, as our own words do
-            shown = wrapped(printed, width, first="    ", hang=4)
-            lines += [click.style(line, dim=True) for line in shown]
-    lines += note_lines(result, width)
+    lines += [*printed_lines(result, width), *note_lines(result, width)]
     if result.status is Status.PASSED:
         lines += ["", click.style(f"  All {len(result.checks)} checks pass.", fg="green")]
     return "\n".join(lines)
@@ -93,6 +87,18 @@ def paragraph_lines(paragraph: Paragraph, width: int) -> list[str]:
         lines += ["", *failure_lines(check, width)]
     if len(failures) > SHOWN:
         lines.append(f"      and {len(failures) - SHOWN} more; --json lists them all")
+    return lines
+
+
+def printed_lines(result: ExerciseResult, width: int) -> list[str]:
+    """Return the beginning of what the code printed, warnings too."""
+    if not result.output:
+        return []
+    lines = ["", click.style("  Printed while your code ran:", dim=True)]
+    for printed in result.output.splitlines()[:_PRINTED]:
+        # what a terminal wraps by itself would begin a line, as our own words do
+        shown = wrapped(printed, width, first="    ", hang=4)
+        lines += [click.style(line, dim=True) for line in shown]
     return lines
 
 

@@ -124,15 +124,20 @@ def compare_results(before: ExerciseResult, after: ExerciseResult) -> Change:
 
 
 def _short(changed: Sequence[CheckResult], result: ExerciseResult) -> tuple[str, ...]:
-    """Checks in words; a target alone where all of it changed. Known mistakes are not named."""
-    words = []
+    """Checks in words; a target alone where all of it changed. Known mistakes are not named.
+
+    An option's or an edge's part of a kind goes by the kind.
+    """
+    words: dict[str, None] = {}
     for target in dict.fromkeys(check.target for check in changed):
         every = [check for check in result.checks if check.target == target]
         own = [check for check in changed if check.target == target]
         if len(own) == len(every):
-            words.append(f"all of {target}")
+            words[f"all of {target}"] = None
             continue
-        words += [f"{target} {check.id.shown}" for check in own if check.kind is not Kind.BUG]
+        for check in own:
+            if check.kind is not Kind.BUG:
+                words[f"{target} {check.id.shown.partition('/')[0]}"] = None
     return tuple(words)
 
 

@@ -148,3 +148,10 @@ def test_magic_without_an_exercise_says_how(ask: Ask, magic: str) -> None:
 def test_hint_remembers_points(ask: Ask, course: Path) -> None:
     ask("hint", "exercise3", _WRONG)
     assert load_progress(load_course(course)).of("exercise3").score > 0
+
+
+@pytest.mark.parametrize(
+    "last", ["%check exercise3", 'check("exercise3")', _WRONG], ids=["magic", "call", "cells"]
+)
+def test_exercise_that_is_not_named_is_the_last_one(ask: Ask, last: str) -> None:
+    assert "exercise3 · MultiHeadSelfAttention" in repr(ask("hint", "", _WRONG, last, "x = 1"))

@@ -22,7 +22,9 @@ from grader.student.tries import questions_of
 
 TEMPLATES = sorted(Path(grader.report.__file__).with_name("templates").glob("*.html.j2"))
 PAGES = [path for path in TEMPLATES if "<!doctype html>" in path.read_text(encoding="utf-8")]
-_SCROLLS = r'<(?:pre|div class="(?:wide|side|formula|drawing)")'  # by their style, where wide
+_SCROLLS = (
+    r'<(?:pre|div class="(?:wide|side|formula|drawing)(?: scrolls)?")'  # by their style, where wide
+)
 
 
 def _name(path: Path) -> str:

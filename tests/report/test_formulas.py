@@ -6,7 +6,7 @@ import pytest
 from support import EXERCISES, solution
 
 from grader.course.lesson import read_lesson
-from grader.report.formulas import plain
+from grader.report.formulas import mathml, plain
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,10 @@ def test_formula_reads_as_it_would_be_typed(text: str, said: str) -> None:
 def test_no_passage_of_a_lesson_keeps_a_command_of_tex(exercise_id: str) -> None:
     for passage in read_lesson(solution(exercise_id)):
         assert not re.search(r"\$|\\[a-z]+\b", plain(passage.text))
+
+
+def test_scripts_stand_beside_a_letter_of_small_height() -> None:
+    """Without a font for mathematics browsers put them too high, and subscripts on the line."""
+    shown = mathml("W_Q^i", "inline")
+    assert shown.count('<mpadded height="0.4em" depth="0.2em">') == 1
+    assert plain("$W_Q^i$") == "W_Q^i"

@@ -26,7 +26,7 @@ def test_each_formula_is_rendered(exercise_id: str) -> None:
 
 @pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_each_trap_unfolds(exercise_id: str) -> None:
-    traps = page(exercise_id).partition("<h2>Traps</h2>")[2].partition("<h2>")[0]
+    traps = page(exercise_id).partition(">Traps</h2>")[2].partition("<h2")[0]
     assert traps.count("<li>") == traps.count("<li><details><summary>") > 0
     names: list[str] = re.findall("<summary>(.*?)</summary>", traps, flags=re.DOTALL)
     assert [name for name in names if name[-1] not in ".:"] == []
