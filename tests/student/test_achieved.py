@@ -20,7 +20,7 @@ def test_full_points_tell_what_is_learnt_and_what_is_next(
     shutil.copy(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
     shown = run_grade("check", "3", "--course", course)
     text = " ".join(shown.out.split())
-    assert "grade check exercise1 You can now run many heads at once, without a loop" in text
+    assert "Questions 1, 2, 3 wait for your guess: grade try exercise3 You can now run many" in text
     assert text.endswith("Next: grade read exercise4")
 
 
