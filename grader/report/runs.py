@@ -23,6 +23,11 @@ from grader.report.words import number, paragraphs, part_lines, sole_reason
 from grader.student.pack import RECEIPT, Receipt
 from grader.student.watch import Change, Turn
 
+_LAST = (
+    "Next: hand in this file, as your instructor says. "
+    "The final score comes from other cases of the same kind."
+)
+
 
 def render_receipt(receipt: Receipt, path: str, *, place: str = "", width: int = 80) -> str:
     """Return what is in the zip, with points on the public cases and the content's hash.
@@ -49,11 +54,7 @@ def render_receipt(receipt: Receipt, path: str, *, place: str = "", width: int =
     total = f"{number(receipt.score)} / {number(receipt.max_score)} points on the public cases"
     lines += ["", *(f"  {line}".rstrip() for line in part_lines(receipt.parts)), f"  {total}"]
     lines += wrapped(receipt.content, width, first="  ", hang=2)
-    last = (
-        "Next: hand in this file, as your instructor says. "
-        "The final score comes from other cases of the same kind."
-    )
-    lines += ["", *wrapped(last, width)]
+    lines += ["", *wrapped(_LAST, width)]
     return "\n".join(lines)
 
 
