@@ -5,6 +5,7 @@ What deviations explain is left out: the calls and checks that they make wrong a
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import numpy as np
 
@@ -298,20 +299,19 @@ class _Look:
         fails = set(np.flatnonzero(own.failing).tolist()) & set(self._places)
         if not fails or not fails <= self._failing or not fails & failing:
             return False
-        codes, kept = self._codes, self.kept
+        calls, codes, kept = self.calls, self._codes, self.kept
         apart = (own.codes != right.codes) & (own.codes != seen.codes)
         stopped = seen.codes[:, Code.ENDED] != right.codes[:, Code.ENDED]
         apart[np.ix_(stopped, _LOOKED_UP)] = False
         if apart[np.ix_(kept, codes)].any():
             return False
-        calls = self.calls
         sampled = [i for i in kept if seen.sampled[i] or calls[i].action is Action.PIECES]
-        moved = ~self._close(own, right)[sampled]
         # what its checks sampled has to be as it would be, in all that they saw
         asked = {self.judged[place].id.name for place in fails}
-        here = [CallId.parse(self.calls[i].id).what in asked for i in sampled]
-        moved |= np.array(here, dtype=bool)
-        return not (moved & ~self._close(own, seen)[sampled]).any()
+        here = np.array([CallId.parse(calls[i].id).what in asked for i in sampled], dtype=bool)
+        moved = ~self._close(own, right)[sampled] | here
+        alike = not any(self.evidence.draws_otherwise(calls[i]) for i in compress(sampled, here))
+        return alike and not (moved & ~self._close(own, seen)[sampled]).any()
 
     def _close(self, one: Signature, other: Signature, codes: Sequence[int] = ()) -> Array:
         """In which calls the values of two signatures are the same, and some codes."""

@@ -18,7 +18,7 @@ from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, Status
 from grader.records.signatures import Signature
 from grader.worker.frameworks import FrameworkName
-from grader.worker.names import Group
+from grader.worker.names import Drew, Group
 from grader.worker.protocol import Action, Role
 
 _NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
@@ -70,6 +70,11 @@ class Evidence:
     def right(self) -> Signature:
         """The signature of the right answers."""
         return sign(self.calls, self.key.answers, self.key.plan.tensors, [])
+
+    def draws_otherwise(self, call: Call) -> bool:
+        """Whether a call draws by more than dropout, where dropout is due."""
+        due, came = self.key.answers[call.id].info, self.answers[call.id].info
+        return due.drew is Drew.DROPOUT and came.drew is Drew.MORE
 
     def reads(self, argument: str) -> bool:
         """Whether the target's code reads an argument of that name."""

@@ -1,6 +1,8 @@
 """Judges single calls: did an answer come, is its form right, and are its values."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from grader.compare.arrays import Difference, match, shape_difference
 from grader.compare.evidence import (
@@ -177,7 +179,7 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
     It is a tensor or an array in place of a number, or an array in place of a tensor; it stands
-    among others, has axes of one in front, or is of ones and zeros in place of true and false. Or
+    among others, has axes of one too many, or is of ones and zeros in place of true and false. Or
     several came stacked.
     """
     answer = evidence.answers[call.id]
@@ -191,25 +193,45 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
         if part.type not in _NUMBERS if number else part.shape is None:
             return _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
-            return _with_axes_in_front(tuple(part.shape or ()), came.shape)
+            label = _label(evidence, tensor_name(Group.OUTPUT, name))
+            return _with_spare_axes(label, tuple(part.shape or ()), came.shape)
         if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
             return _of_numbers(clean(part.dtype, 80))
     return None
 
 
-def _with_axes_in_front(came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
-    wrong = shape_difference(came, due)
-    count = len(came) - len(due)
+def _with_spare_axes(label: str, came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
+    """Judge an output with axes of one too many, and say where they stand if sizes tell it."""
+    wrong, count = shape_difference(came, due), max(len(came) - len(due), 0)
     what = "an axis of one" if count == 1 else f"{count} axes of one"
+    ones = [place for place, size in enumerate(came) if size == 1]
+    ways = [gone for gone in combinations(ones, count) if _without(came, gone) == due]
+    (where, index) = _placed(ways[0], len(came)) if len(ways) == 1 else ("", "")
+    step = f": `[{index}]` at the end takes it away" if index else ""
     return Judgement(
         Status.FAILED,
-        f"the output has {what} in front that nobody asked for",
+        f"{label} has {what}{where} that nobody asked for",
         wrong.message,
-        f"return it without: `[{', '.join('0' * count)}]` at the end takes it away",
+        f"return it without{step}",
         wrong.expected,
         wrong.actual,
         fault=Fault.SHAPE,
     )
+
+
+def _without(shape: tuple[int, ...], gone: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for place, size in enumerate(shape) if place not in gone)
+
+
+def _placed(gone: Sequence[int], count: int) -> tuple[str, str]:
+    """Say where axes stand among `count`, and by which index they go."""
+    index = ", ".join("0" if place in gone else ":" for place in range(gone[-1] + 1))
+    if gone[-1] == len(gone) - 1:
+        return " in front", index
+    if gone[0] == count - len(gone):
+        return " at the end", ", ".join(["...", *["0"] * len(gone)])
+    inside = gone[0] > 0 and gone[-1] < count - 1
+    return " in between" if inside else "", index
 
 
 def _of_numbers(dtype: str) -> Judgement:

@@ -18,7 +18,7 @@ from grader.records.ids import BIASES, CallId, is_main
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature, Suspects
-from grader.worker.names import Group, compared, of_group, tensor_name
+from grader.worker.names import Drew, Group, compared, of_group, tensor_name
 from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
 
 STRICT = 1e-9  # distance of projections that are the same in float64
@@ -117,8 +117,11 @@ def _form(call: Call, answer: Answer) -> list[object]:
 
 
 def _other_forms(call: Call, answer: Answer) -> list[object]:
-    """How each output came that has the values of another form: its type, axes and dtype."""
-    forms: list[object] = []
+    """How each output came that has the values of another form: its type, axes and dtype.
+
+    Of numbers drawn at random, whether more than dropout drew them.
+    """
+    forms: list[object] = [Drew.MORE] if answer.info.drew is Drew.MORE else []
     for name, part in zip(call.outputs, answer.info.parts, strict=False):
         came = answer.tensors.get(tensor_name(Group.OUTPUT, name))
         if came is not None and part.shape is None and name not in call.numbers:

@@ -202,7 +202,8 @@ class TargetPlanner:
             earlier=earlier or self.target.earlier,
             **{"defaults": self._defaults(drawn, case), **more},
         )
-        return self._returning(self._filling(call, case))
+        specs = case.output_specs(self.target.output_specs)
+        return self._returning(self._filling(call, case), specs, drawn.dims)
 
     def _filling(self, call: Call, case: Case) -> Call:
         """Return a call that says what is None where the code has no default for it."""
@@ -220,11 +221,11 @@ class TargetPlanner:
             if value is not None and case.options.get(name, value) is not None
         }
 
-    def _returning(self, call: Call) -> Call:
+    def _returning(
+        self, call: Call, specs: Mapping[str, TensorSpec], dims: Mapping[str, int]
+    ) -> Call:
         """Return a call that tells in which form its outputs come back."""
-        specs = self.target.output_specs
         after = [spec.after for spec in specs.values() if spec.after]
-        axes = [len(spec.axes) for spec in specs.values()]
         return replace(
             call,
             after=list(self.target.inputs).index(after[0]) if after else None,
@@ -232,7 +233,7 @@ class TargetPlanner:
             truths=[name for name, spec in specs.items() if spec.kind == "bool"],
             opaque=[name for name, spec in specs.items() if spec.kind == OPAQUE],
             as_dict=self.target.as_dict,
-            axes=axes[0] if len(axes) == 1 else None,
+            shapes={n: spec.shape(dims) for n, spec in specs.items() if spec.kind != OPAQUE},
         )
 
     def _construct(self, drawn: DrawnCase, case: Case) -> tuple[Argument, ...]:
@@ -314,7 +315,7 @@ class TargetPlanner:
     def moved(self, what: str, part: str, dim: str, move: Callable[[Array, int], Array]) -> Call:
         """Return the first main case with every input that has `dim` moved along it."""
         call = self.derived(what, Action.FORWARD, part=part)
-        inputs = []
+        inputs, size = [], self.main.dims.get(dim, 0)
         for argument, (name, spec) in zip(
             call.inputs, self.target.input_specs.items(), strict=False
         ):
@@ -323,6 +324,9 @@ class TargetPlanner:
                 key = str(TensorId(call.id, name))
                 values = self.plan.tensors[argument.tensor]
                 self.plan.tensors[key] = np.ascontiguousarray(move(values, axis))
+                size = self.plan.tensors[key].shape[axis]
                 argument = TensorKey(key)
             inputs.append(argument)
-        return replace(call, inputs=tuple(inputs))
+        dims = {**self.main.dims, dim: size}
+        call = replace(call, inputs=tuple(inputs))
+        return self._returning(call, self.target.output_specs, dims)

@@ -1,7 +1,7 @@
 """Dropout, compared by statistics."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -23,14 +23,38 @@ from grader.properties.base import (
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.results import Status
-from grader.worker.names import Group, of_group, tensor_name
+from grader.worker.names import Drew, Group, of_group, tensor_name
 from grader.worker.protocol import Action
 
-_NEXT_STEP = "check where dropout is applied, its probability, and that what is kept is scaled"
-_UNASKED = "dropout acts although none was asked for"
+
+class _Drawn(NamedTuple):
+    """How what is drawn at random is told of."""
+
+    what: str
+    done: str  # to a number
+    step: str  # where it is wrong
+    unasked: str
+    none: str  # what to do where it is not asked for
+
+
+_NONE_ASKED = "though no dropout was asked for"
 _MISSING = "no dropout acts where one is asked for"
-_OTHER = "the output is another one than in evaluation, though no dropout was asked for"
+_OTHER = f"the output is another one than in evaluation, {_NONE_ASKED}"
 _OUT = "drop with the rate that is given, and nothing where none is"
+_OF_DROPOUT = _Drawn(
+    "dropout",
+    "dropped",
+    "check where dropout is applied, its probability, and that what is kept is scaled",
+    "dropout acts although none was asked for",
+    _OUT,
+)
+_OF_MORE = _Drawn(
+    "what is drawn at random",
+    "drawn",
+    "draw nothing but what drops numbers, with the rate that is given, and scale what is kept",
+    f"numbers are drawn at random, {_NONE_ASKED}",
+    "draw nothing at random where no dropout is asked for",
+)
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
 
 
@@ -64,7 +88,9 @@ class Dropout(Kind):
             return ""
         due, acts = (_acts(one.tensors) for one in (evidence.key.answers[call.id], answer))
         if acts and not due:
-            return _UNASKED
+            said = _drawn(answer)
+            when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
+            return f"{when}{said.unasked}"
         right = judge_call(evidence, evidence.first_call, Group.OUTPUT).passed
         return _MISSING if due and not acts and not right else ""
 
@@ -83,6 +109,11 @@ class Dropout(Kind):
         return PASSED
 
 
+def _drawn(answer: Answer) -> _Drawn:
+    """Return the words for what is drawn in an answer: of dropout only where nothing else drew."""
+    return _OF_DROPOUT if answer.info.drew is Drew.DROPOUT else _OF_MORE
+
+
 def _acts(tensors: Mapping[str, Array]) -> bool:
     """Whether some number is drawn."""
     spread = of_group(tensors, Group.SECOND).values()
@@ -97,6 +128,7 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     due = [key[tensor_name(moment, name)] for moment in moments]
     if mean is None or second is None or {mean.shape, second.shape} != {due[0].shape}:
         return "the output has another shape", ""
+    drawn = _drawn(answer)
     room = 1e-4 * (1 + np.abs(due[0]))
     if max(float(np.nan_to_num(one).max(initial=0.0)) for one in (second, due[1])) < STILL:
         alike = (np.abs(mean - due[0]) <= room).all()  # a rate of one draws nothing, and drops all
@@ -107,13 +139,13 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
         if float(np.nan_to_num(second).max()) < STILL:
             return "dropout changes nothing", f"apply it in {evidence.words.method}"
         if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:
-            return _UNASKED, _OUT
-        return "dropout changes the output too much or too little", _NEXT_STEP
+            return drawn.unasked, drawn.none
+        return f"{drawn.what} changes the output too much or too little", drawn.step
     if not (np.abs(mean - due[0]) <= mean_room).all():
-        return "dropout shifts the mean of the output", _NEXT_STEP
+        return f"{drawn.what} shifts the mean of the output", drawn.step
     if axis := _dependent(evidence, call, answer, name):
-        what = f"numbers that lie side by side along {axis} are not dropped independently"
-        return what, evidence.words.dropout
+        what = f"numbers that lie side by side along {axis} are not {drawn.done} independently"
+        return what, evidence.words.dropout if drawn is _OF_DROPOUT else drawn.step
     return "", ""
 
 

@@ -11,6 +11,7 @@ import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from grader.records.calls import Array
+from grader.worker.names import Drew
 from grader.worker.protocol import Cause, ClaimStatus, Told
 from grader.worker.wire import Violation
 
@@ -126,6 +127,7 @@ class Info(_Claim):
     sought: list[ParameterShape] = Field(default_factory=list, max_length=256)
     present: list[ParameterShape] = Field(default_factory=list, max_length=64)
     random: bool = False
+    drew: Drew = Field(default=Drew.NOTHING, strict=False)
 
 
 class _Header(_Claim):

@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from grader.worker import device, masks
 from grader.worker.adam import Adam
 from grader.worker.attached import LISTED, Loose, count_hidden, named, untrained
-from grader.worker.claims import CallClaim, type_name, unstacked, unwrapped
+from grader.worker.claims import CallClaim, type_name, unstacked, unwrapped, without_spare_axes
 from grader.worker.learning import mixing_weights, predict, train, write
 from grader.worker.loading import WorkerError
 from grader.worker.names import Group, held_name, seen_name, tensor_name
@@ -210,13 +210,16 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         function = partial(training, **dict.fromkeys(ready.absent))
     inputs = masks.repeated(bench.targets.inputs(call.inputs), call.repeats)
 
+    drawing = masks.Drawing()
+
     def run() -> list[Any]:
-        with torch.no_grad():
+        with torch.no_grad(), drawing:
             return list(_outputs(call, function(*inputs)))
 
     for name, samples in zip(call.outputs, masks.samples_of(run, call), strict=True):
         for group, values in masks.moments(samples).items():
             claim.tensors[tensor_name(group, name)] = values
+    claim.info.drew = drawing.drew
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
@@ -355,13 +358,14 @@ def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
     if call.as_dict:
         if not isinstance(returned, dict) or set(returned) != set(call.outputs):
             raise TypeError(f"a dict of {', '.join(call.outputs)} was expected")
-        return [returned[name] for name in call.outputs]
-    if count == 1:
-        return [unwrapped(call, returned)]
+        returned = [returned[name] for name in call.outputs]
+    elif count == 1:
+        returned = [unwrapped(call, returned)]
     returned = unstacked(call, returned) or returned
     if not isinstance(returned, tuple | list) or len(returned) != count:
         raise TypeError(f"{count} tensors were expected, a {type_name(returned)} came")
-    return list(returned)
+    named = zip(call.outputs, returned, strict=True)
+    return [without_spare_axes(call, name, value) for name, value in named]
 
 
 def _or_zeros(gradient: Tensor | None, like: Tensor) -> Tensor:

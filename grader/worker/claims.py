@@ -47,6 +47,7 @@ class CallClaim:
         """
         if name in call.opaque:
             return
+        value = without_spare_axes(call, name, value)
         if name in call.truths and isinstance(value, Tensor) and _is_of_ones_and_zeros(value):
             self.add(tensor_name(Group.OUTPUT, name), value.detach() != 0)
         elif name not in call.numbers:
@@ -92,8 +93,7 @@ def unstacked(call: WorkerCall, returned: Any) -> list[Tensor]:
 def unwrapped(call: WorkerCall, value: Any) -> Any:
     """Return the one output that is due, where it came in another form.
 
-    That is the first of several things, one by its name, an array, or a tensor with axes of one in
-    front. The form is told by itself.
+    That is the first of several things, one by its name, or an array. The form is told by itself.
     """
     (name,) = call.outputs
     if type(value) in (tuple, list) and value:
@@ -102,11 +102,24 @@ def unwrapped(call: WorkerCall, value: Any) -> Any:
         value = value.get(name, next(iter(value.values())))
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
         value = torch.from_numpy(value.copy())
-    if isinstance(value, Tensor) and call.axes is not None:
-        spare = max(value.dim() - call.axes, 0)
-        if spare and set(value.shape[:spare]) == {1}:
-            return value.reshape(value.shape[spare:])
     return value
+
+
+def without_spare_axes(call: WorkerCall, name: str, value: Any) -> Any:
+    """Return an output without axes of length one that it has too many, wherever they stand.
+
+    Where the call has other sizes than its case, those in front are left out, or else the last.
+    """
+    due = call.shapes.get(name)
+    if due is None or not isinstance(value, Tensor):
+        return value
+    spare, ones = value.dim() - len(due), [i for i, size in enumerate(value.shape) if size == 1]
+    if not 0 < spare <= len(ones):
+        return value
+    if [n for n in value.shape if n != 1] == [n for n in due if n != 1]:
+        return value.reshape(due)
+    gone = ones[:spare] if ones[spare - 1] == spare - 1 else ones[-spare:]
+    return value.reshape([n for place, n in enumerate(value.shape) if place not in gone])
 
 
 def _is_of_ones_and_zeros(value: Tensor) -> bool:

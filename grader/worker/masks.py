@@ -3,11 +3,43 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.worker.names import Group
+from grader.worker.names import Drew, Group
 from grader.worker.protocol import WorkerCall
+
+_DROPPING = ("bernoulli", "bernoulli_", "native_dropout")  # what dropout draws its masks by
+
+
+class Drawing(TorchDispatchMode):
+    """Notes whether anything is drawn, and by other operations than dropout's."""
+
+    def __init__(self) -> None:
+        """Nothing is drawn yet."""
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._operations: set[str] = set()
+        self._before = repr(np.random.get_state())
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from importing its compiler, about a second, only to switch it off."""
+        return False
+
+    @property
+    def drew(self) -> Drew:
+        """What drew so far, with torch's random numbers or numpy's."""
+        if self._before != repr(np.random.get_state()) or self._operations.difference(_DROPPING):
+            return Drew.MORE
+        return Drew.DROPOUT if self._operations else Drew.NOTHING
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run one operation."""
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            self._operations.add(str(func.overloadpacket.__name__))
+        return func(*args, **(kwargs or {}))
 
 
 def repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The names of the tensors in an answer: the one place that makes them and takes them apart."""
+"""The names of what an answer tells: of its tensors, made and taken apart here, and of draws."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,14 @@ from enum import StrEnum
 from typing import TypeVar
 
 _Tensor = TypeVar("_Tensor")
+
+
+class Drew(StrEnum):
+    """What drew numbers at random: dropout alone, or something else as well."""
+
+    NOTHING = "nothing"
+    DROPOUT = "dropout"
+    MORE = "more"  # beside it, or without it
 
 
 class Group(StrEnum):

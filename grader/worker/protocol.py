@@ -1,7 +1,6 @@
 """What a parent asks of a child, and what the child claims: plain records, JSON between the two.
 
-The standard library is all that this needs: a child is started often. Whatever a child says is a
-claim, which the parent checks field by field (`grader.records.answers`).
+It needs the standard library alone. The parent checks each claim (`grader.records.answers`).
 """
 
 import json
@@ -11,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from grader.worker.frameworks import FrameworkName
+from grader.worker.names import Drew
 
 Scalar = int | float | str | bool
 Units = Sequence[tuple[str, str]]  # of a file: the label that frames show, and the source text
@@ -191,7 +191,7 @@ class WorkerCall:
     numbers: Sequence[str] = ()  # of the outputs, those that are plain numbers of Python's
     truths: Sequence[str] = ()  # of the outputs, those that are true or false everywhere
     as_dict: bool = False  # the outputs come in a dict
-    axes: int | None = None  # of the one output that is due, how many it has
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of outputs that have one
     opaque: Sequence[str] = ()  # of the outputs, those that nobody looks at
     pieces: Pieces | None = None
     generator: str = ""  # the argument by which a source of random numbers is given
@@ -378,6 +378,7 @@ class InfoClaim:
     sought: list[ShapeClaim] = field(default_factory=list)  # roles that nothing can play
     present: list[ShapeClaim] = field(default_factory=list)  # and what there is
     random: bool = False  # another run gives other numbers
+    drew: Drew = Drew.NOTHING  # in training mode
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from support import GradeText, edited, find_check, solution
 from grader.records.results import Status
 
 _LAYER = "self.dropout = nn.Dropout(dropout)"
+_IMPORT = "from torch import Tensor, nn"
+_DROPPED = "output = self.dropout(projected)"
 
 
 @pytest.mark.parametrize("dropout", ["nn.Dropout1d(dropout)", "nn.FeatureAlphaDropout(dropout)"])
@@ -38,3 +40,40 @@ def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:
     assert check.message == (
         "in training mode numbers that lie side by side along `t` are not dropped independently"
     )
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "torch.randn_like(projected)",
+        "torch.tensor(numpy.random.randn(*projected.shape), device=projected.device)",
+    ],
+    ids=["torch", "numpy"],
+)
+@pytest.mark.parametrize("kept", ["self.dropout(projected)", "projected"], ids=["beside", "alone"])
+def test_noise_is_not_called_dropout(grade_text: GradeText, noise: str, kept: str) -> None:
+    """Numbers that a module adds in training mode have moments that dropout might have, too."""
+    text = edited(
+        solution("exercise4"),
+        (_IMPORT, f"import numpy\nimport torch\n{_IMPORT}"),
+        (_DROPPED, f"noise = 0.1 * self.training * {noise}\n        output = {kept} + noise"),
+    )
+    result = grade_text({"exercise4": text})
+    (found,) = result.diagnoses
+    assert not found.bugs
+    said = "in training mode numbers are drawn at random, though no dropout was asked for"
+    assert found.deviations == (said,)
+    check = find_check(result, "FeedForward/property/dropout-in-training")
+    assert check.message == (
+        "in training mode what is drawn at random changes the output too much or too little"
+    )
+
+
+def test_masks_drawn_by_hand_are_right(grade_text: GradeText) -> None:
+    mask = "(torch.rand_like(projected) >= self.dropout.p) / (1 - self.dropout.p)"
+    text = edited(
+        solution("exercise4"),
+        (_IMPORT, f"import torch\n{_IMPORT}"),
+        (_DROPPED, f"output = projected * {mask} if self.training else projected"),
+    )
+    assert grade_text({"exercise4": text}).status is Status.PASSED

@@ -31,7 +31,7 @@ _DRAWN = "numbers are drawn at random"
 _ENDED = "here your output can be compared"
 # what is planted as a bug, and told as a deviation
 _FORMS = (
-    *(" should return a tensor", " in front that nobody asked for", "where it is not given"),
+    *(" should return a tensor", " that nobody asked for", "where it is not given"),
     "true and false are asked for",
 )
 # what a deviation's sentence says, and the kinds of those of which it is so
