@@ -28,8 +28,10 @@ from grader.compare.lost import cut_at
 from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
+from grader.properties.draws import Draws
 from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
+from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
@@ -82,7 +84,8 @@ class _Judge:
             case Kind.BUG:
                 bug = self._bugs[share.name]
                 outcome = judge_bug(self._evidence, bug, self._numeric(PLAIN))
-                return self._beside_others(outcome, [proof.call for proof in bug.value_proofs])
+                calls = [proof.call for proof in bug.value_proofs]
+                return self._beside_draws(self._beside_others(outcome, calls), calls)
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with what a property gives that fails with it, and goes by values."""
@@ -119,8 +122,31 @@ class _Judge:
         if outcome.passed and calls and all(map(self._evidence.key.is_constant, calls)):
             judged = (judge_call(self._evidence, one, Group.OUTPUT) for one in self._varied)
             if self._varied and not any(one.passed for one in judged):
-                return Judgement(Status.SKIPPED, "counts once other values are right")
+                return _uncounted("other values")
         return outcome
+
+    def _beside_draws(self, outcome: Judgement, calls: Sequence[str]) -> Judgement:
+        """Let what draws leave no choice in tell of an option only where its draws are right.
+
+        Code that never draws, and uses no temperature, is right wherever one token is certain.
+        """
+        cases = [self._evidence.case(self._evidence.key.plan.call(CallId.parse(c))) for c in calls]
+        given = {name for case in cases for name in case.gives}
+        wrong = bool(given) and any(given & asked for asked in self._misdrawn)
+        return _uncounted("draws") if outcome.passed and wrong else outcome
+
+    @cached_property
+    def _misdrawn(self) -> list[set[str]]:
+        """What those properties give whose draws are wrong."""
+        evidence = self._evidence
+        wrong = [
+            p
+            for p in self._properties.values()
+            if isinstance(p, Draws) and not p.judge(evidence).passed
+        ]
+        return [
+            {n for c in evidence.calls_of(p.name) for n in evidence.case(c).gives} for p in wrong
+        ]
 
     @cached_property
     def _varied(self) -> list[Call]:
@@ -167,8 +193,13 @@ def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool = True) ->
     What is itself judged `of_values` says nothing new where the values are wrong.
     """
     if not numeric.passed and (outcome.passed or of_values or outcome.fault in _NO_ANSWER):
-        return Judgement(Status.SKIPPED, "counts once the values are right")
+        return _uncounted("the values")
     return outcome
+
+
+def _uncounted(what: str) -> Judgement:
+    """Judge what nothing can be said of before something else is right."""
+    return Judgement(Status.SKIPPED, f"counts once {what} are right")
 
 
 def _result(target: Target, share: Share, outcome: Judgement) -> CheckResult:

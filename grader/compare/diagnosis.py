@@ -278,20 +278,20 @@ class _Look:
     def _silent(self, failing: Set[int]) -> list[list[str]]:
         """Bugs that explain failed checks and change nothing else, those alike side by side.
 
-        A bug counts where it alone, or what cannot be told from it, explains some check.
+        A bug counts where it alone, or what cannot be told from it here, explains some check.
         """
         rows = [
             row
             for row, names in enumerate(self.own.names)
             if not self._shown(names) and self._changes_only_what_is_seen(row, failing)
         ]
-        alike = self.own.first_alike
-        named: dict[str, list[str]] = {}
+        alike, named = self.own.first_alike, dict[str, list[str]]()
         for place in sorted(failing):
             fitting = [self.own.names[row][0] for row in rows if self.own.failing[row, place]]
-            behaviours = dict.fromkeys(alike[name] for name in fitting)
-            if len(behaviours) == 1:
-                named.setdefault(next(iter(behaviours)), list(dict.fromkeys(fitting)))
+            behaviours = list(dict.fromkeys(alike[name] for name in fitting))
+            if len({self.evidence.key.book.by_key(name).when for name in behaviours}) == 1:
+                told = [name for name in fitting if alike[name] == behaviours[0]]
+                named.setdefault(behaviours[0], list(dict.fromkeys(told)))
         return list(named.values()) if len(named) <= _AT_ONCE else []
 
     def _changes_only_what_is_seen(self, row: int, failing: Set[int]) -> bool:
