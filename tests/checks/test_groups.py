@@ -188,3 +188,21 @@ def test_weights_that_are_all_alike_are_not_right_for_a_scale_of_zero(
     result = grade_text({"exercise1": edited(solution("exercise1"), unscaled)})
     edge = find_check(result, "attention_weights/numeric/scale-zero")
     assert edge.status is Status.PASSED
+
+
+def test_what_is_certain_proves_no_option_of_drawing(grade_text: GradeText) -> None:
+    """Code that takes the largest is right wherever one token is certain, with no temperature."""
+    text = edited(
+        solution("exercise11"),
+        (
+            "drawn = torch.multinomial(chances, 1, generator=generator)",
+            "drawn = logits.argmax(-1, keepdim=True)",
+        ),
+    )
+    result = grade_text({"exercise11": text})
+    checks = [c for c in result.checks if c.target == "generate"]
+    told = {c.id.name: c.status for c in checks if c.id.kind is Kind.BUG}
+    assert told["temperature-kept-back"] is told["top-k-kept-back"] is Status.SKIPPED
+    assert sum(c.score for c in checks) < 3.5
+    (found,) = result.diagnoses
+    assert found.bugs == ("always-greedy",)

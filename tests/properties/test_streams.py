@@ -182,7 +182,10 @@ def test_draws_of_any_method_follow_the_probabilities(tmp_path: Path, body: str)
         ("return (" + ONE.format("weights.softmax(-1)") + "[:1]).expand(len(weights))",
          "do not follow"),
         ("return " + ONE.format("weights.softmax(-1)") + " - 1", "that there is none of"),
-        ("return " + ONE.format("weights.softmax(-1)").replace("[:, 0]", ""), "another shape"),
+        (
+            "return " + ONE.format("weights.softmax(-1)").replace("[:, 0]", ".repeat(1, 2)"),
+            "another shape",
+        ),
         ("return " + ONE.format("weights.softmax(-1)") + ".double()", "another shape or dtype"),
     ],
     ids=["greedy", "warmer", "squared", "clamped", "first row", "one draw", "below", "shape",
