@@ -6,6 +6,7 @@ import re
 from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
 from grader.compare.lost import thrown_away
+from grader.compare.parent import advise_on_parent
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
 from grader.course.models import Target
@@ -16,7 +17,6 @@ from grader.records.calls import DrawnCase
 
 _NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)'")
 _MEANT = {  # what an exception says, and what to do about it
-    "before Module.__init__": "call super().__init__() first in __init__",
     "super(type, obj)": "write super().__init__() with no class in super(): the one there is wrong",
     "inplace operation": NEW_TENSOR,
     "in-place operation": NEW_TENSOR,
@@ -56,6 +56,8 @@ def advise_on_error(
     if said := next((step for words, step in _MEANT.items() if words in message), ""):
         return Reason(said)
     scene = Scene(evidence, error, case)
+    if said := advise_on_parent(scene):
+        return Reason(said)
     for pattern, rule in (*terms_of(evidence.framework).rules, *_RULES):
         found = pattern.search(message)
         if found and (reason := rule(found, scene)) is not None:

@@ -51,7 +51,7 @@ def diagnose(
     judged = [r for r in results if r.kind is not Kind.BUG]
     failed = [r for r in judged if r.failed and r.id not in aside.checks]
     own = suspects.get(evidence.target.name)
-    if not failed or own is None or _is_unwritten(evidence):
+    if not failed or own is None or evidence.unwritten:
         return None
     look = _Look(evidence, judged, own, pairs, aside)
     for look.tolerance in (STRICT, _LAX):
@@ -392,9 +392,3 @@ def _nearest(found: Mapping[Names, float]) -> dict[Names, float]:
     near = {names: distance for names, distance in found.items() if distance <= room}
     sets = [set(names) for names in near]
     return {n: d for n, d in near.items() if not any(one < set(n) for one in sets)}
-
-
-def _is_unwritten(evidence: Evidence) -> bool:
-    """Whether the submission's own code says at each call that it is not written yet."""
-    found = [evidence.answers[c.id].error for c in evidence.calls if c.id in evidence.answers]
-    return all(e is not None and e.type == "NotImplementedError" and e.frames for e in found)

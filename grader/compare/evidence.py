@@ -10,8 +10,8 @@ from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
-from grader.handin.read import Source, is_read
-from grader.records.answers import Answer, Greeting, StudentError
+from grader.handin.read import Source, is_read, unwritten_at
+from grader.records.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
@@ -75,6 +75,20 @@ class Evidence:
         """Whether a call draws by more than dropout, where dropout is due."""
         due, came = self.key.answers[call.id].info, self.answers[call.id].info
         return due.drew is Drew.DROPOUT and came.drew is Drew.MORE
+
+    @cached_property
+    def unwritten_at(self) -> tuple[str, int] | None:
+        """The label and line at which the target's text says that it is not written yet."""
+        return unwritten_at(self.source, self.target.name, ("__init__", self.words.method))
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the submission's own code says at each call, or in its text, that it is so."""
+        found = [self.answers[call.id] for call in self.calls if call.id in self.answers]
+        if self.unwritten_at and all(one.status is not AnswerStatus.OK for one in found):
+            return True
+        errors = [one.error for one in found]
+        return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)
 
     def reads(self, argument: str) -> bool:
         """Whether the target's code reads an argument of that name."""

@@ -69,7 +69,7 @@ def _explain_missing(evidence: Evidence) -> Judgement:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
         if absent := _absent_exercise(evidence, greeting.error):
-            return _explain_absent(evidence, absent)
+            return _explain_stub(evidence) or _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Judgement(
             Status.FAILED,
@@ -116,7 +116,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     if outcome := _explain_todo(evidence, error) or _explain_unread(evidence, error):
         return outcome
     if absent := _absent_exercise(evidence, error):
-        return _explain_absent(evidence, absent)
+        return _explain_stub(evidence) or _explain_absent(evidence, absent)
     if error.cause is Cause.CUT_OFF:
         return Judgement(
             Status.FAILED,
@@ -169,6 +169,17 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
     if function in others:
         what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
         return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
+    return _unwritten(name, place)
+
+
+def _explain_stub(evidence: Evidence) -> Judgement | None:
+    """Say that a target is not written yet where its text says so, though nothing ran it."""
+    found = evidence.unwritten_at
+    place = f" ({clean(found[0], 120)}, line {found[1]})" if found else ""
+    return _unwritten(evidence.target.name, place) if found else None
+
+
+def _unwritten(name: str, place: str) -> Judgement:
     what = f"`{name}` is not written yet{place}"
     step = "replace `raise NotImplementedError` by your code"
     return Judgement(Status.FAILED, what, next_step=step, fault=Fault.UNWRITTEN)
@@ -255,6 +266,8 @@ def _place(error: StudentError) -> str:
 
 def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say what no parameter fits, and why: layers out of sight, or without a bias."""
+    if stub := _explain_stub(evidence):
+        return stub  # what a constructor still lacks is no mistake yet
     words = evidence.words
     wanted = _sought(evidence, answer)
     present = _left_first(evidence, answer, case)

@@ -68,9 +68,20 @@ class Scene:
     @property
     def attributes(self) -> list[str]:
         """The attributes that the file sets."""
+        return self.attributes_of("")
+
+    def attributes_of(self, owner: str) -> list[str]:
+        """Return the attributes that a class of the file sets, all where none is named."""
         trees = [tree for _, text in self.evidence.source.units if (tree := parse(text))]
-        nodes = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
-        return sorted({node.attr for node in nodes if isinstance(node.ctx, ast.Store)})
+        inside = [
+            node
+            for tree in trees
+            for node in ast.walk(tree)
+            if not owner or (isinstance(node, ast.ClassDef) and node.name == owner)
+        ]
+        nodes = [n for one in inside for n in (ast.walk(one) if owner else (one,))]
+        stored = [n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+        return sorted({node.attr for node in stored})
 
     def sets(self, attribute: str) -> bool:
         """Whether the file sets an attribute of that name, or may do so by its name."""

@@ -245,7 +245,7 @@ def _diagnose(
     behind: Behind, results: Sequence[CheckResult], rounds: Rounds, pairs: Pairs
 ) -> _Known:
     evidence, suspects = behind.evidence, behind.evidence.key.suspects
-    if all(r.status is Status.PASSED for r in results):
+    if all(r.status is Status.PASSED for r in results) or evidence.unwritten:
         return _Known(None)
     plain = plain_deviations(evidence, results)
     if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):

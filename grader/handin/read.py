@@ -237,6 +237,24 @@ def is_read(source: Source, argument: str, target: str) -> bool:
     return any(isinstance(name.ctx, ast.Load) for name in names)
 
 
+def unwritten_at(source: Source, target: str, methods: Collection[str]) -> tuple[str, int] | None:
+    """Return where a function, or one of some methods of a class, is left to be written."""
+    bodies = ((label, tree.body) for label, text in source.units if (tree := parse(text)))
+    own = [(label, n) for label, body in bodies for n in body if getattr(n, "name", "") == target]
+    for label, node in own[-1:]:  # the last definition counts
+        inner = [m for m in getattr(node, "body", ()) if getattr(m, "name", "") in methods]
+        for function in (f for f in (node, *inner) if isinstance(f, ast.FunctionDef)):
+            for statement in filter(_is_left_out, function.body):
+                return label, statement.lineno
+    return None
+
+
+def _is_left_out(statement: ast.stmt) -> bool:
+    raised = statement.exc if isinstance(statement, ast.Raise) else None
+    named = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(named, ast.Name) and named.id == "NotImplementedError"
+
+
 def _definition(source: Source, name: str, class_name: str) -> list[ast.FunctionDef]:
     """Return the function or method of a name that counts, the last; none where there is none."""
     return [one for one in _functions(source, class_name) if one.name == name][-1:]

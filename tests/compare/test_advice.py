@@ -75,19 +75,46 @@ def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> N
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "step"),
     [
-        ("exercise2", "        super().__init__()\n", "", "call super().__init__() first"),
         ("exercise2", "forward(self, x", "forward(x", "is `self` its first argument?"),
         ("exercise1", "key, scale=scale)", "key, scale)", "by name, as in scale=…"),
         ("exercise1", "dim=-1)", "dim=-1", "fix that line"),
         ("exercise3", "from exercise1_attention", "from exercise1_atention", "exercise1_attention"),
     ],
-    ids=["no-super-init", "no-self", "by-position", "half-written", "misspelt-import"],
+    ids=["no-self", "by-position", "half-written", "misspelt-import"],
 )
 def test_next_step_fits_the_error(
     changed: Any, exercise: str, old: str, new: str, step: str
 ) -> None:
     result = changed(exercise, (old, new))
     assert step in next(c.next_step for c in result.checks if c.message)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", ""),
+        ("super.__init__()", "`super.__init__()` does not run the parent's constructor: "),
+        ("super(QKVProjection).__init__()", "`super(QKVProjection).__init__()` does not run"),
+        ("super().__init__", "`super().__init__` does not run"),
+        ("super().__init__(embed_dim)", "`super().__init__(embed_dim)` does not run"),
+        ("nn.Module.__init__()", "`nn.Module.__init__()` does not run"),
+        ("super().init()", "`super().init()` does not run"),
+    ],
+)
+def test_call_of_the_parent_is_told_as_it_is_written(changed: Any, line: str, said: str) -> None:
+    result = changed("exercise2", ("        super().__init__()\n", f"        {line}\n"))
+    step = _first(result, "QKVProjection").next_step
+    assert step.startswith(said)
+    assert "write `super().__init__()`" in step
+
+
+def test_attribute_is_sought_in_the_class_that_lacks_it(changed: Any) -> None:
+    result = changed(
+        "exercise10",
+        ("self.norm = nn.LayerNorm(embed_dim)\n", "self.last = nn.LayerNorm(embed_dim)\n"),
+    )
+    step = _first(result, "LanguageModel").next_step
+    assert step == "nothing in `LanguageModel` sets `self.norm`: set it in __init__"
 
 
 def test_failure_at_one_line_is_told_once(changed: Any) -> None:

@@ -360,6 +360,26 @@ def test_build_classifier_without_an_earlier_exercise_says_so(grade_text: GradeT
     assert "exercise4_feed_forward" in find_check(result, "build_classifier/shape").message
 
 
+def test_what_is_a_stub_itself_needs_no_earlier_exercise_yet(grade_text: GradeText) -> None:
+    text = (SUBMISSIONS / "stub/exercise7_classifier.py").read_text(encoding="utf-8")
+    check = find_check(grade_text({"exercise7": text}), "build_classifier/shape")
+    assert check.status is Status.FAILED
+    assert "`build_classifier` is not written yet" in check.message
+
+
+def test_module_without_forward_is_unwritten_before_it_lacks_layers(grade_text: GradeText) -> None:
+    text = solution("exercise10")
+    body = text.partition("        t = tokens.size(1)")[2].partition("        return logits")[0]
+    text = text.replace(
+        f"        t = tokens.size(1){body}        return logits",
+        "        raise NotImplementedError",
+    )
+    text = edited(text, ("        self.norm = nn.LayerNorm(embed_dim)\n", ""))
+    result = grade_text({"exercise10": text})
+    assert "is not written yet" in find_check(result, "LanguageModel/shape").message
+    assert [d.sentence for d in result.diagnoses if d.target == "LanguageModel"] == []
+
+
 def test_build_classifier_waits_for_an_unwritten_exercise(grade_text: GradeText) -> None:
     stub = (SUBMISSIONS / "stub/exercise4_feed_forward.py").read_text(encoding="utf-8")
     result = classifier_with(grade_text, exercise4=stub)
