@@ -34,6 +34,7 @@ _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
 _COUNT = "compare the number and the sizes of its parameters with what the lesson says"
+_ORDINALS = ("first", "second", "third", "fourth")
 _SAID = {
     Fault.SHAPE: "has the wrong shape",
     Fault.DTYPE: "has the wrong dtype",
@@ -91,11 +92,18 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, evidence.course.tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
+            said = f"{label} {_SAID[wrong_here.fault]}"
+            step = _next_step(wrong_here, group, evidence)
+            if group is Group.OUTPUT and len(answer.info.inside) > 1:
+                came = with_article(clean(answer.info.parts[0].type, 80))
+                said = f"{_several(evidence, answer, came)}, and the first of them"
+                said += f" {_SAID[wrong_here.fault]}"
+                step = _other_item(answer.info, expected.shape) or step
             return Judgement(
                 Status.FAILED,
-                f"{label} {_SAID[wrong_here.fault]}",
+                said,
                 wrong_here.message,
-                _next_step(wrong_here, group, evidence),
+                step,
                 wrong_here.expected,
                 wrong_here.actual,
                 case,
@@ -191,13 +199,44 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
             continue
         number = evidence.target.output_specs[name].kind == NUMBER
         if part.type not in _NUMBERS if number else part.shape is None:
-            return _of_other_type(evidence, name, part)
+            return _of_several(evidence, answer) or _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
             label = _label(evidence, tensor_name(Group.OUTPUT, name))
             return _with_spare_axes(label, tuple(part.shape or ()), came.shape)
         if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
             return _of_numbers(clean(part.dtype, 80))
     return None
+
+
+def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
+    """Say that several things came where one is due, None where it is not so."""
+    if len(answer.info.inside) < 2:
+        return None
+    name = next(iter(evidence.target.outputs))
+    calls = evidence.numeric_calls(Action.FORWARD)
+    right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
+    why = ", which has the right values" if right else ""
+    came = with_article(clean(answer.info.parts[0].type, 80))
+    return Judgement(
+        Status.FAILED,
+        f"{_several(evidence, answer, came)}, where `{name}` alone is asked for",
+        next_step=f"return the first of them alone{why}",
+        fault=Fault.TYPE,
+    )
+
+
+def _several(evidence: Evidence, answer: Answer, came: str) -> str:
+    inside = answer.info.inside
+    things = "tensors" if all(one.shape is not None for one in inside) else "things"
+    return f"`{evidence.target.name}` returns {came} of {len(inside)} {things}"
+
+
+def _other_item(info: Info, due: tuple[int, ...]) -> str:
+    """Say which item alone has the shape that is due, where the first has not; "" for none."""
+    fits = [place for place, one in enumerate(info.inside) if tuple(one.shape or ()) == due]
+    if len(fits) != 1 or fits[0] >= len(_ORDINALS) or not fits[0]:
+        return ""
+    return f"return the {_ORDINALS[fits[0]]} of them alone: it has the shape that is due"
 
 
 def _with_spare_axes(label: str, came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:

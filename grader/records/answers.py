@@ -113,6 +113,8 @@ class Info(_Claim):
     returned: Short | None = None  # the container's type where several values were due
     count: int = Field(default=1, ge=0, le=1 << 30)
     parts: list[ReturnedValue] = Field(default_factory=list, max_length=8)
+    # what came in a tuple or list where one thing was due; its first item counts as the output
+    inside: list[ReturnedValue] = Field(default_factory=list, max_length=8)
     keys: list[Short] = Field(default_factory=list, max_length=16)
     registered: int | None = Field(default=None, ge=0, le=1 << 60)
     names: list[ParameterShape] = Field(default_factory=list, max_length=64)

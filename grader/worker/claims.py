@@ -68,6 +68,8 @@ class CallClaim:
         parts = list(returned) if several else [returned]
         self.info.count = len(parts)
         self.info.parts = [_describe(part) for part in parts[:_LISTED]]
+        inside = returned if single and type(returned) in (tuple, list) else ()
+        self.info.inside = [_describe(part) for part in inside[:_LISTED]]
         parts = unstacked(call, returned) or parts
         for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
             self.add_output(call, name, unwrapped(call, part) if single else part)

@@ -364,6 +364,7 @@ class InfoClaim:
     returned: str | None = None  # the container's type where several values were due
     count: int = 1
     parts: list[ValueClaim] = field(default_factory=list)
+    inside: list[ValueClaim] = field(default_factory=list)  # of a tuple where one thing was due
     keys: list[str] = field(default_factory=list)  # of a dict that was due
     registered: int | None = None  # numbers that the module registers
     names: list[ShapeClaim] = field(default_factory=list)  # its parameters

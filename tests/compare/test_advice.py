@@ -108,6 +108,26 @@ def test_call_of_the_parent_is_told_as_it_is_written(changed: Any, line: str, sa
     assert "write `super().__init__()`" in step
 
 
+@pytest.mark.parametrize(
+    ("returned", "said", "step"),
+    [
+        ("weights, weights @ key", "returns a tuple of 2 tensors, where `weights` alone is",
+         "return the first of them alone, which has the right values"),
+        ("weights @ key, weights", "returns a tuple of 2 tensors, and the first of them has the "
+         "wrong shape", "return the second of them alone: it has the shape that is due"),
+    ],
+    ids=["first", "second"],
+)  # fmt: skip
+def test_of_several_tensors_the_one_that_is_due_is_named(
+    changed: Any, returned: str, said: str, step: str
+) -> None:
+    old = "(b, q, s)\n    return weights\n"
+    result = changed("exercise1", (old, f"(b, q, s)\n    return {returned}\n"))
+    check = find_check(result, "attention_weights/shape")
+    assert said in check.message
+    assert check.next_step == step
+
+
 def test_attribute_is_sought_in_the_class_that_lacks_it(changed: Any) -> None:
     result = changed(
         "exercise10",

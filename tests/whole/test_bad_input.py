@@ -316,7 +316,7 @@ def targets_of(result: ExerciseResult) -> list[str]:
         ([(SELF, "def self_attention():\n")], "takes 0 positional arguments but 1 was given"),
         ([(SELF, "def self_attention(x, scale):\n")], "missing 1 required positional argument"),
         ([(SELF, SELF + "    return None\n")], "should return a tensor, it returned None"),
-        ([(SELF, SELF + "    return x, x\n")], "should return a tensor, it returned a tuple"),
+        ([(SELF, SELF + "    return x, x\n")], "returns a tuple of 2 tensors"),
         (
             [(SELF, SELF + "    return x.numpy()\n")],
             "should return a tensor, it returned an ndarray",
