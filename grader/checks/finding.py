@@ -221,7 +221,7 @@ def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[s
     named = own if evidence.target.free_names else layers
     given = [evidence.answers[c.id].info for c in evidence.numeric_calls(Action.FORWARD, "bias")]
     there = {role for one in given for bound in one.bound for role in bound.roles}
-    what = "a bias with bias=True alone" if there.issuperset(roles) else "no bias"
+    what = "a bias only where bias=True is given" if there.issuperset(roles) else "no bias"
     said = f"{named} {'has' if len(roles) == 1 else 'have'} {what}"
     return said, evidence.words.biased.format(own)
 

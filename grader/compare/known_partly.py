@@ -27,7 +27,7 @@ _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 _SINGLE = 3  # where an output is one number each: so many for each bug
-_NOT_ALL = "Not all that fails comes of it"
+_NOT_ALL = "That does not explain all that fails"
 
 
 @dataclass(frozen=True)
@@ -225,9 +225,10 @@ def _worded(
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
     others = f"In the other {'one' if wrong - count == 1 else wrong - count} it "
     others += f"equals what comes out when {ways_of(alone)}" if alone else "does not"
-    where = f"{count} of the {wrong}" if count < wrong else f"all {wrong}"
+    some = f"{wrong} cases are wrong. In {count} of them"
+    where = some if count < wrong else f"In all {wrong} wrong cases"
     said = (
-        f"In {where} cases that are wrong your output equals, to {far}, "
+        f"{where} your output equals, to {far}, "
         f"what comes out when {ways_of(groups)}. {others if count < wrong else _NOT_ALL}."
     )
     return Diagnosis(

@@ -21,7 +21,7 @@ from grader.worker.protocol import Action, TargetKind
 
 _UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
 _LEAST = 2  # cases in which another type came
-_REGISTERS = "registers as many numbers as when"
+_REGISTERS = "has as many numbers in its parameters as when"
 
 
 def known_structure(

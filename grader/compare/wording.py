@@ -37,7 +37,7 @@ class Claim:
             f" Beside that it behaves like code in which {bug.when}." for bug in self.others
         )
         if not self.bound:
-            return f"What is registered is as in code in which {what}.{also}"
+            return f"Your module has the same parameters as code in which {what}.{also}"
         if not self.by_values:
             return f"Your code behaves like code in which {what}.{also}"
         return f"{self._start}, to {nearness(self.distance)}, what comes out when {what}.{also}"

@@ -100,7 +100,9 @@ def test_layer_made_in_forward_is_told_by_what_is_registered(grade_text: GradeTe
     )
     said = _told(grade_text({"exercise3": text}), _HEADS)
     assert "behaves like" not in said, said
-    assert "What is registered is as in code in which unify_heads is never applied" in said
+    assert (
+        "Your module has the same parameters as code in which unify_heads is never applied" in said
+    )
 
 
 def test_one_layer_beside_a_fused_one_is_no_guess_where_values_are_right(

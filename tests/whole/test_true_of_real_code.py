@@ -93,4 +93,4 @@ class AttentionHead(nn.Module):
         return torch.softmax(scores / 2, dim=-1) @ self.to_values(x)
 """
     told = _told(grade_text({"exercise2": text}), "AttentionHead")
-    assert "registers as many numbers" not in told
+    assert "has as many numbers in its parameters" not in told

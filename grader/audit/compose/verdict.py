@@ -24,14 +24,19 @@ _LOOSE = 100.0  # times that the numbers themselves may differ
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _AT_STEP = " is what comes out when "
-_REGISTERS = ("registers as many numbers as when", "What is registered is as in code")
+_REGISTERS = ("has as many numbers in its parameters as when", "has the same parameters as code")
 _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _DRAWN = "numbers are drawn at random"
 _ENDED = "here your output can be compared"
 # what is planted as a bug, and told as a deviation
 _FORMS = (
-    *(" should return a tensor", " that nobody asked for", "where it is not given"),
+    *(
+        " should return a tensor",
+        " alone is asked for",
+        " that nobody asked for",
+        "where it is not given",
+    ),
     "true and false are asked for",
 )
 # what a deviation's sentence says, and the kinds of those of which it is so
@@ -41,7 +46,7 @@ _TOLD = (
     ("no dropout acts", ()),
     (_DRAWN, ()),
     (r"`dropout` is [\d.]+ where it is not given", ("dropout",)),
-    ("(have|has) (no bias|a bias with bias=True alone)", ("bias-missing",)),
+    ("(have|has) (no bias|a bias only where bias=True is given)", ("bias-missing",)),
     ("^biases ", ("biases-always",)),
     ("is not used|changes nothing", ("option-unheard",)),
     ("is no argument of", ("option-refused",)),
