@@ -209,6 +209,13 @@ def test_two_mistakes_of_one_line_are_composed_where_they_do_not_meet(
     assert compose(scaled, scaled, source) is None
 
 
+def test_last_hint_on_a_mistake_says_what_to_write(folder: CourseFolder) -> None:
+    for exercise in folder.course.exercises:
+        bugs = load_bugs(folder, exercise, read_solution(folder.solutions / exercise.file))
+        ladders = [way.hints for bug in bugs for way in (bug, *bug.also) if way.hints]
+        assert [hints[-1] for hints in ladders if "`" not in hints[-1]] == []
+
+
 def test_catalogue_holds_the_mistakes_that_it_promises(folder: CourseFolder) -> None:
     counts = {
         e.id: len(load_bugs(folder, e, read_solution(folder.solutions / e.file)))
