@@ -11,6 +11,7 @@ from grader.records.ids import CheckId
 from grader.records.key import bug_id
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Suspects
+from grader.worker.protocol import Action
 
 
 def checks_failed_by(
@@ -31,9 +32,25 @@ def checks_failed_by(
     return shown | {check for check in waits if _alike(evidence, own.only(rows), check)}
 
 
+def explain_cases(evidence: Evidence, bugs: Collection[str], groups: Collection[str]) -> bool:
+    """Whether some bugs alone give what came out in all cases of some groups.
+
+    What is found in these cases is no mistake beside the bugs then.
+    """
+    own = evidence.key.suspects.get(evidence.target.name)
+    if own is None or not bugs or not groups:
+        return False
+    rows = np.array([{bug_id(name) for name in names} == set(bugs) for names in own.names])
+    calls = [c for group in groups for c in evidence.numeric_calls(Action.FORWARD, group)]
+    return _same(evidence, own.only(rows), {call.id for call in calls})
+
+
 def _alike(evidence: Evidence, suspects: Suspects, check: CheckId) -> bool:
     """Whether some suspect comes to what was seen in all calls of a property."""
-    asked = {call.id for call in evidence.calls_of(check.name)}
+    return _same(evidence, suspects, {call.id for call in evidence.calls_of(check.name)})
+
+
+def _same(evidence: Evidence, suspects: Suspects, asked: Collection[str]) -> bool:
     places = [place for place, call in enumerate(evidence.calls) if call.id in asked]
     same, _ = suspects.of_values(places).equal_calls(evidence.seen.of_values(places), STRICT)
     return bool(places) and bool(same.all(axis=1).any())

@@ -219,3 +219,12 @@ def test_line_that_loses_something_is_told(changed: Any, what: str) -> None:
     exercise, changes, check, step = LOST[what]
     result = changed(exercise, *changes)
     assert find_check(result, check).next_step.startswith(step)
+
+
+def test_option_that_a_named_mistake_stops_is_not_told_again(changed: Any) -> None:
+    old = "(b, q, s)\n    return weights\n"
+    tuple_of_two = (old, old.replace("return weights", "return weights, scores"))
+    result = changed("exercise1", ("products * factor", "products"), tuple_of_two)
+    (found,) = (d for d in result.diagnoses if d.target == "attention_weights")
+    assert found.bugs == ("missing-scale",)
+    assert not any("`scale`" in one for one in found.deviations)
