@@ -7,6 +7,7 @@ nobody asked for: each costs its own checks, and what is left is judged and diag
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from grader.compare.covered import explain_cases
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.outcomes import lacks_bias
@@ -60,6 +61,15 @@ class Deviation:
         own = [r for r in results if r.failed or r.id.name in self.properties]
         judged = [r for r in own if r.kind is not Kind.BUG]
         return {r.id for r in judged if self.explains(evidence, r.id)}
+
+
+def acting_beside(
+    evidence: Evidence, bugs: Sequence[str], deviations: Sequence[Deviation]
+) -> list[Deviation]:
+    """Leave out what some bugs come to by themselves: options that cannot act beside them."""
+    return [
+        one for one in deviations if not (one.unheard and explain_cases(evidence, bugs, one.groups))
+    ]
 
 
 def _shown_by(proof: Proof) -> str:

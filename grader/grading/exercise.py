@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import Deviation, look_aside, tell
+from grader.checks.deviations import Deviation, acting_beside, look_aside, tell
 from grader.checks.finding import find_deviations, plain_deviations
 from grader.checks.judge import (
     check_target,
@@ -16,7 +16,7 @@ from grader.checks.judge import (
     point_to_hint,
 )
 from grader.checks.unheard import calls_to_try
-from grader.compare.covered import checks_failed_by, explain_cases
+from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
 from grader.compare.known_partly import known_partly
@@ -273,20 +273,13 @@ def _diagnose(
     if known and least and not (biases and found):
         return _beside(behind, results, known, deviations)
     seen = found or _locate(behind, results, rounds, pairs, aside)
-    others = _beyond(evidence, found.bugs if found else (), deviations)
+    others = acting_beside(evidence, found.bugs if found else (), deviations)
     told = _with(behind.beyond(seen) if seen else nothing, others)
     return _Known(told if seen or deviations else None, deviations, by_step=found is None)
 
 
 def _with(found: Diagnosis, deviations: Sequence[Deviation]) -> Diagnosis:
     return replace(found, deviations=tuple(dict.fromkeys(one.sentence for one in deviations)))
-
-
-def _beyond(
-    evidence: Evidence, bugs: Sequence[str], deviations: Sequence[Deviation]
-) -> list[Deviation]:
-    """Leave out what some bugs come to by themselves: options that cannot act beside them."""
-    return [d for d in deviations if not (d.unheard and explain_cases(evidence, bugs, d.groups))]
 
 
 def _beside(
@@ -300,7 +293,7 @@ def _beside(
     ways = [evidence.key.book.by_key(way) for way in known.ways]
     shown = [way.id for way in ways if way.shown_by_values]
     covered = checks_failed_by(evidence, results, shown)
-    beyond = _beyond(evidence, known.bugs, deviations)
+    beyond = acting_beside(evidence, known.bugs, deviations)
     others = [d for d in beyond if not d.failed(evidence, results) <= covered]
     return _Known(_with(behind.beyond(known), others), others)
 

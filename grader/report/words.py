@@ -32,6 +32,9 @@ _SIGNS = {  # those that do not speak for themselves
     MARKS[Status.ERROR]: "a fault of grader's own, which costs nothing",
     FOUND: "what is known of the mistake",
 }
+_ROW_OF_STEPS = "Step by step"
+_STEPS = "In a row of steps ✓ is right and ✗ is wrong."
+_DEVIATION = "A deviation: something is not as asked for, whatever the values are."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
@@ -88,7 +91,10 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
             shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
             shown.update([FOUND] if one.diagnoses and marked else [])
     said = "; ".join(f"{sign} {words}" for sign, words in _SIGNS.items() if sign in shown)
-    return f"Signs: {said}." if said else ""
+    told = [one for result in results for one in result.diagnoses]
+    words = [_STEPS] if any(_ROW_OF_STEPS in one.evidence for one in told) else []
+    words += [_DEVIATION] if any(one.deviations for one in told) else []
+    return " ".join([*([f"Signs: {said}."] if said else []), *words])
 
 
 def part_lines(parts: Sequence[Subtotal]) -> list[str]:

@@ -6,7 +6,7 @@ from support import SUBMISSIONS
 
 from grader.grading.engine import Engine
 from grader.handin.read import read_submission
-from grader.records.results import Document, ExerciseResult
+from grader.records.results import Diagnosis, Document, ExerciseResult, Status
 from grader.report.terminal import render_document
 from grader.report.words import legend
 
@@ -21,7 +21,11 @@ def _result(engine: Engine, sample: str, exercise: str) -> ExerciseResult:
     ("sample", "said"),
     [
         ("perfect", ""),
-        ("float32", "Signs: ▸ what is known of the mistake."),
+        (
+            "float32",
+            "Signs: ▸ what is known of the mistake. "
+            "A deviation: something is not as asked for, whatever the values are.",
+        ),
         ("crash", "Signs: – cannot be judged before something else is right."),
         (
             "keys-from-queries",
@@ -44,6 +48,12 @@ def test_signs_of_several_exercises_are_explained_once(shipped_engine: Engine) -
     assert text.splitlines()[-2].startswith("  Signs:")
 
 
+def test_row_of_steps_is_explained_where_there_is_one() -> None:
+    found = Diagnosis("double", (), "", "", "Step by step: one ✓ two ✗.")
+    result = ExerciseResult("exercise1", "", Status.FAILED, 0, 0, (), (found,))
+    assert legend([result]) == "In a row of steps ✓ is right and ✗ is wrong."
+
+
 def test_page_that_marks_no_mistake_by_a_sign_explains_none(shipped_engine: Engine) -> None:
     result = _result(shipped_engine, "float32", "exercise3")
-    assert legend([result], marked=False) == ""
+    assert "Signs" not in legend([result], marked=False)
