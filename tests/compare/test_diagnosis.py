@@ -158,9 +158,12 @@ def test_a_number_that_comes_as_a_tensor_costs_its_own_check(
 @pytest.mark.parametrize(
     ("back", "came"),
     [
-        ("output, weights", "a tuple"),
-        ("[output]", "a list"),
-        ('{"output": output, "weights": weights}', "a dict"),
+        ("output, weights", "returns a tuple of 2 tensors, where `output` alone is asked for"),
+        ("[output]", "should return a tensor, it returned a list"),
+        (
+            '{"output": output, "weights": weights}',
+            "should return a tensor, it returned a dict",
+        ),
     ],
     ids=["first of several", "the only one", "by its name"],
 )
@@ -172,7 +175,7 @@ def test_a_tensor_that_comes_in_another_form_costs_its_own_check(
     result = grade_text(_changed("exercise1_attention.py", (f"{end}output", f"{end}{back}")))
     failed = [c for c in result.checks if c.target == function and c.failed]
     assert {c.id.kind for c in failed} == {Kind.SHAPE}
-    told = f"`{function}` should return a tensor, it returned {came}"
+    told = f"`{function}` {came}"
     assert _of(result, function).deviations == (told,)
 
 
