@@ -1,10 +1,9 @@
 """Judges single calls: did an answer come, is its form right, and are its values."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
-from grader.compare.arrays import Difference, match, shape_difference
+from grader.compare.arrays import Difference, match
+from grader.compare.beside import other_item, several, with_spare_axes
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -19,7 +18,7 @@ from grader.compare.vocabulary import Vocabulary
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
-from grader.records.calls import PLAIN, Call
+from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import BIASES
 from grader.records.results import Facts, Status
 from grader.records.text import clean, shown_shape, with_article
@@ -34,7 +33,6 @@ _BUILT = "counts once it can be built from the course's own parts"
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
 _COUNT = "compare the number and the sizes of its parameters with what the lesson says"
-_ORDINALS = ("first", "second", "third", "fourth")
 _SAID = {
     Fault.SHAPE: "has the wrong shape",
     Fault.DTYPE: "has the wrong dtype",
@@ -92,26 +90,34 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, evidence.course.tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
-            said = f"{label} {_SAID[wrong_here.fault]}"
-            step = _next_step(wrong_here, group, evidence)
-            if group is Group.OUTPUT and len(answer.info.inside) > 1:
-                came = with_article(clean(answer.info.parts[0].type, 80))
-                said = f"{_several(evidence, answer, came)}, and the first of them"
-                said += f" {_SAID[wrong_here.fault]}"
-                step = _other_item(answer.info, expected.shape) or step
-            return Judgement(
-                Status.FAILED,
-                said,
-                wrong_here.message,
-                step,
-                wrong_here.expected,
-                wrong_here.actual,
-                case,
-                fault=wrong_here.fault,
-            )
+            return _differs(evidence, answer, group, label, wrong_here, case)
         if matched.precision == "float32":
             precision = "float32"
     return Judgement(Status.PASSED, case=case, precision=precision)
+
+
+def _differs(
+    evidence: Evidence,
+    answer: Answer,
+    group: Group,
+    label: str,
+    found: Difference,
+    case: DrawnCase,
+) -> Judgement:
+    step = _next_step(found, group, evidence)
+    if group is Group.OUTPUT and len(answer.info.inside) > 1:
+        label = f"{several(evidence.target.name, answer.info)}, and the first of them"
+        step = other_item(answer.info, found.expected.shape or ()) or step
+    return Judgement(
+        Status.FAILED,
+        f"{label} {_SAID[found.fault]}",
+        found.message,
+        step,
+        found.expected,
+        found.actual,
+        case,
+        fault=found.fault,
+    )
 
 
 def _is_of_missing_bias(call: Call, tensor: str) -> bool:
@@ -202,7 +208,7 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
             return _of_several(evidence, answer) or _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
             label = _label(evidence, tensor_name(Group.OUTPUT, name))
-            return _with_spare_axes(label, tuple(part.shape or ()), came.shape)
+            return with_spare_axes(label, tuple(part.shape or ()), came.shape)
         if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
             return _of_numbers(clean(part.dtype, 80))
     return None
@@ -216,61 +222,12 @@ def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
     calls = evidence.numeric_calls(Action.FORWARD)
     right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
     why = ", which has the right values" if right else ""
-    came = with_article(clean(answer.info.parts[0].type, 80))
     return Judgement(
         Status.FAILED,
-        f"{_several(evidence, answer, came)}, where `{name}` alone is asked for",
+        f"{several(evidence.target.name, answer.info)}, where `{name}` alone is asked for",
         next_step=f"return the first of them alone{why}",
         fault=Fault.TYPE,
     )
-
-
-def _several(evidence: Evidence, answer: Answer, came: str) -> str:
-    inside = answer.info.inside
-    things = "tensors" if all(one.shape is not None for one in inside) else "things"
-    return f"`{evidence.target.name}` returns {came} of {len(inside)} {things}"
-
-
-def _other_item(info: Info, due: tuple[int, ...]) -> str:
-    """Say which item alone has the shape that is due, where the first has not; "" for none."""
-    fits = [place for place, one in enumerate(info.inside) if tuple(one.shape or ()) == due]
-    if len(fits) != 1 or fits[0] >= len(_ORDINALS) or not fits[0]:
-        return ""
-    return f"return the {_ORDINALS[fits[0]]} of them alone: it has the shape that is due"
-
-
-def _with_spare_axes(label: str, came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
-    """Judge an output with axes of one too many, and say where they stand if sizes tell it."""
-    wrong, count = shape_difference(came, due), max(len(came) - len(due), 0)
-    what = "an axis of one" if count == 1 else f"{count} axes of one"
-    ones = [place for place, size in enumerate(came) if size == 1]
-    ways = [gone for gone in combinations(ones, count) if _without(came, gone) == due]
-    (where, index) = _placed(ways[0], len(came)) if len(ways) == 1 else ("", "")
-    step = f": `[{index}]` at the end takes it away" if index else ""
-    return Judgement(
-        Status.FAILED,
-        f"{label} has {what}{where} that nobody asked for",
-        wrong.message,
-        f"return it without{step}",
-        wrong.expected,
-        wrong.actual,
-        fault=Fault.SHAPE,
-    )
-
-
-def _without(shape: tuple[int, ...], gone: Sequence[int]) -> tuple[int, ...]:
-    return tuple(size for place, size in enumerate(shape) if place not in gone)
-
-
-def _placed(gone: Sequence[int], count: int) -> tuple[str, str]:
-    """Say where axes stand among `count`, and by which index they go."""
-    index = ", ".join("0" if place in gone else ":" for place in range(gone[-1] + 1))
-    if gone[-1] == len(gone) - 1:
-        return " in front", index
-    if gone[0] == count - len(gone):
-        return " at the end", ", ".join(["...", *["0"] * len(gone)])
-    inside = gone[0] > 0 and gone[-1] < count - 1
-    return " in between" if inside else "", index
 
 
 def _of_numbers(dtype: str) -> Judgement:

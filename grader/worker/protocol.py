@@ -1,7 +1,4 @@
-"""What a parent asks of a child, and what the child claims: plain records, JSON between the two.
-
-It needs the standard library alone. The parent checks each claim (`grader.records.answers`).
-"""
+"""What a parent asks of a child, and what it claims, which `records.answers` checks: plain JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -212,7 +212,7 @@ def test_two_mistakes_of_one_line_are_composed_where_they_do_not_meet(
 def test_last_hint_on_a_mistake_says_what_to_write(folder: CourseFolder) -> None:
     for exercise in folder.course.exercises:
         bugs = load_bugs(folder, exercise, read_solution(folder.solutions / exercise.file))
-        ladders = [way.hints for bug in bugs for way in (bug, *bug.also) if way.hints]
+        ladders = [bug.hints for bug in bugs] + [w.hints for b in bugs for w in b.also if w.hints]
         assert [hints[-1] for hints in ladders if "`" not in hints[-1]] == []
 
 

@@ -1,0 +1,61 @@
+"""What came beside what is due: other things in a tuple, and axes of one."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from grader.compare.arrays import shape_difference
+from grader.compare.evidence import Fault, Judgement
+from grader.records.answers import Info
+from grader.records.results import Status
+from grader.records.text import clean, with_article
+
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def several(target: str, info: Info) -> str:
+    """Say that a target returns several things."""
+    came = with_article(clean(info.parts[0].type, 80))
+    things = "tensors" if all(one.shape is not None for one in info.inside) else "things"
+    return f"`{target}` returns {came} of {len(info.inside)} {things}"
+
+
+def other_item(info: Info, due: tuple[int, ...]) -> str:
+    """Say which item alone has the shape that is due, where the first has not; "" for none."""
+    fits = [place for place, one in enumerate(info.inside) if tuple(one.shape or ()) == due]
+    if len(fits) != 1 or fits[0] >= len(_ORDINALS) or not fits[0]:
+        return ""
+    return f"return the {_ORDINALS[fits[0]]} of them alone: it has the shape that is due"
+
+
+def with_spare_axes(label: str, came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
+    """Judge an output with axes of one too many, and say where they stand if sizes tell it."""
+    wrong, count = shape_difference(came, due), max(len(came) - len(due), 0)
+    what = "an axis of one" if count == 1 else f"{count} axes of one"
+    ones = [place for place, size in enumerate(came) if size == 1]
+    ways = [gone for gone in combinations(ones, count) if _without(came, gone) == due]
+    (where, index) = _placed(ways[0], len(came)) if len(ways) == 1 else ("", "")
+    step = f": `[{index}]` at the end takes it away" if index else ""
+    return Judgement(
+        Status.FAILED,
+        f"{label} has {what}{where} that nobody asked for",
+        wrong.message,
+        f"return it without{step}",
+        wrong.expected,
+        wrong.actual,
+        fault=Fault.SHAPE,
+    )
+
+
+def _without(shape: tuple[int, ...], gone: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for place, size in enumerate(shape) if place not in gone)
+
+
+def _placed(gone: Sequence[int], count: int) -> tuple[str, str]:
+    """Say where axes stand among `count`, and by which index they go."""
+    index = ", ".join("0" if place in gone else ":" for place in range(gone[-1] + 1))
+    if gone[-1] == len(gone) - 1:
+        return " in front", index
+    if gone[0] == count - len(gone):
+        return " at the end", ", ".join(["...", *["0"] * len(gone)])
+    inside = gone[0] > 0 and gone[-1] < count - 1
+    return " in between" if inside else "", index
