@@ -686,7 +686,7 @@ WRONG = {
     "tensor kept from the first call": Wrong(
         3,
         (("output = self.unify_heads(unfolded)",
-          "self.kept = getattr(self, 'kept', merged.new_ones(3))\n"
+          "self.kept = getattr(self, 'kept', unfolded.new_ones(3))\n"
           "        output = self.unify_heads(unfolded)"),),
         {"MultiHeadSelfAttention/property/registered": "holds a tensor that is not registered"},
     ),

@@ -213,7 +213,10 @@ def test_axes_of_one_cost_the_check_of_shapes(
         ),
         (
             *("exercise8_masks.py", "MaskedMultiHeadAttention"),
-            *("output = self.unify_heads(merged)", "output = self.unify_heads(merged)[:, None]"),
+            *(
+                "output = self.unify_heads(unfolded)",
+                "output = self.unify_heads(unfolded)[:, None]",
+            ),
         ),
         (
             *("exercise2_qkv_projection.py", "QKVProjection", "return queries, keys, values"),
@@ -392,7 +395,7 @@ def test_diagnosis_reports_bugs_that_cannot_be_told_apart_as_one(
     [
         (
             "exercise3_multi_head.py",
-            ("merged = unfold_heads(attended", "merged = 1.01 * unfold_heads(attended"),
+            ("unfolded = unfold_heads(attended", "unfolded = 1.01 * unfold_heads(attended"),
             "MultiHeadSelfAttention",
             "output",
         ),

@@ -24,7 +24,7 @@ _QUERIES = "self.to_queries = nn.Linear(embed_dim, head_dim, bias=bias)"
 _KEYS = "self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)"
 _SOFT = "weights = torch.softmax(scores, dim=-1)  # (b, q, s)"
 _SCORES = "products = query @ key.transpose(1, 2)  # (b, q, s)"
-_MERGED = "merged = unfold_heads(attended, self.num_heads)  # (b, t, h*d)"
+_UNFOLDED = "unfolded = unfold_heads(attended, self.num_heads)  # (b, t, h*d)"
 _SIZE = "size = embed_dim // num_heads if head_dim is None else head_dim"
 _RELU = 'self.activation = nn.ReLU() if activation == "relu" else nn.GELU()'
 _DROP = "self.dropout = nn.Dropout(dropout)"
@@ -64,7 +64,7 @@ RAISED = {
     ),
     "heads not unfolded": Raised(
         "exercise3", "MultiHeadSelfAttention",
-        ((_MERGED, "merged = attended"),),
+        ((_UNFOLDED, "unfolded = attended"),),
         "`unify_heads` gets ",
         "Folding, for two samples",
     ),

@@ -43,13 +43,13 @@ def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText
     assert found.step == "weights"
 
 
-@pytest.mark.parametrize("output", ["attended", "merged"])
+@pytest.mark.parametrize("output", ["attended", "unfolded"])
 def test_what_is_returned_is_the_last_step(grade_text: GradeText, output: str) -> None:
     """Every step is made, and another tensor is returned."""
     text = edited(SOURCE, ("return output", f"return output + 0.01 * {output}.mean()"))
     result = grade_text({"exercise3": text})
     (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
-    assert found.evidence.endswith("merged ✓ output ✗.")
+    assert found.evidence.endswith("unfolded ✓ output ✗.")
 
 
 def test_a_variable_that_lost_a_steps_values_is_not_called_right(grade_text: GradeText) -> None:

@@ -283,11 +283,13 @@ def test_error_of_one_line_is_told_in_full_once(grade_text: GradeText) -> None:
 def test_line_that_ends_a_part_of_a_group_is_told_by_its_check(grade_text: GradeText) -> None:
     line = "seen = memory_mask.unsqueeze(1).repeat_interleave(self.num_heads, dim=0)"
     wrong = line.replace("memory_mask", "(memory_mask if memory_mask.all() or b == 1 else x[s])")
-    result = grade_text({"exercise9": edited(solution("exercise9"), (line, wrong))})
+    text = edited(solution("exercise9"), (line, wrong))
+    result = grade_text({"exercise9": text})
     own = [c for c in result.checks if c.target == "CrossAttention"]
     shown = [c.message for c in distinct_failures(own)]
     assert sum("raised IndexError: " in message for message in shown) == 1
-    assert "it ends at line 234, too" in shown
+    place = text[: text.index(wrong)].count("\n") + 1
+    assert f"it ends at line {place}, too" in shown
 
 
 def test_numbers_of_numpy_cost_their_form(grade_text: GradeText) -> None:
@@ -310,7 +312,10 @@ def test_sequence_first_is_named(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise3"),
         (old, "x = x.permute(1, 0, 2)\n        queries = self.to_queries(x)"),
-        ("output = self.unify_heads(merged)", "output = self.unify_heads(merged).permute(1, 0, 2)"),
+        (
+            "output = self.unify_heads(unfolded)",
+            "output = self.unify_heads(unfolded).permute(1, 0, 2)",
+        ),
     )
     told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "x is read as (t, b, k)" in told

@@ -288,17 +288,17 @@ def test_delegation_is_named(graded: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "came"),
+    ("target", "said"),
     [
-        ("self_attention", "a tuple"),
-        ("attention_weights", "a list"),
-        ("scaled_dot_product_attention", "None"),
+        ("self_attention", "returns a tuple of 2 tensors, where `output` alone is asked for"),
+        ("attention_weights", "should return a tensor, it returned a list"),
+        ("scaled_dot_product_attention", "should return a tensor, it returned None"),
     ],
 )
-def test_other_type_is_named(target: str, came: str, graded: Any) -> None:
+def test_other_type_is_named(target: str, said: str, graded: Any) -> None:
     result = graded("tuple-returned", "exercise1")
     message = find_check(result, f"{target}/shape").message
-    assert message == f"`{target}` should return a tensor, it returned {came}"
+    assert message == f"`{target}` {said}"
 
 
 def test_every_failure_of_the_class_is_told_in_one_line(graded: Any) -> None:

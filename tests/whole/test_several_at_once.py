@@ -96,7 +96,10 @@ def test_layer_made_in_forward_is_told_by_what_is_registered(grade_text: GradeTe
     text = edited(
         solution("exercise3"),
         ("        self.unify_heads = nn.Linear(num_heads * size, embed_dim)\n", ""),
-        ("self.unify_heads(merged)", "nn.Linear(merged.size(2), x.size(2), dtype=x.dtype)(merged)"),
+        (
+            "self.unify_heads(unfolded)",
+            "nn.Linear(unfolded.size(2), x.size(2), dtype=x.dtype)(unfolded)",
+        ),
     )
     said = _told(grade_text({"exercise3": text}), _HEADS)
     assert "behaves like" not in said, said
@@ -125,7 +128,7 @@ def test_one_layer_beside_a_fused_one_is_no_guess_where_values_are_right(
         ),
     )
     result = grade_text({"exercise3": text})
-    assert not any("no name tells" in note for note in result.notes)
+    assert not any("do not tell which layer" in note for note in result.notes)
 
 
 def test_given_scale_that_divides_is_named(grade_text: GradeText) -> None:

@@ -55,7 +55,7 @@ def test_what_is_never_made_is_not_called_wrong(grade_text: GradeText) -> None:
 def test_a_layer_of_two_parts_accuses_no_step(grade_text: GradeText) -> None:
     shared = "self.to_keys = self.to_queries"
     line = "self.to_keys = nn.Linear(embed_dim, num_heads * size, bias=bias)"
-    mixed = ("output = self.unify_heads(merged)", "output = self.unify_heads(merged * 1.01)")
+    mixed = ("output = self.unify_heads(unfolded)", "output = self.unify_heads(unfolded * 1.01)")
     alone = grade_text({"exercise3": edited(HEADS, (line, shared))})
     told = _told(alone, "MultiHeadSelfAttention")
     assert "one layer serves for queries and keys" in told
@@ -126,8 +126,8 @@ def test_an_option_that_raises_is_told_beside_wrong_values(grade_text: GradeText
         HEADS,
         ("if head_dim is None and embed_dim", "if embed_dim"),
         (
-            "merged = unfold_heads(attended, self.num_heads)",
-            "merged = unfold_heads(attended, self.num_heads).sin()",
+            "unfolded = unfold_heads(attended, self.num_heads)",
+            "unfolded = unfold_heads(attended, self.num_heads).sin()",
         ),
     )
     result = grade_text({"exercise3": text})
@@ -208,7 +208,7 @@ def test_missing_bias_is_a_deviation_beside_a_named_mistake(grade_text: GradeTex
 
 def test_parameter_without_a_layer_has_its_own_name(grade_text: GradeText) -> None:
     raw = (_UNIFY, "self.W_O = nn.Parameter(torch.randn(embed_dim, num_heads * size))")
-    used = ("self.unify_heads(merged)", "merged @ self.W_O.T")
+    used = ("self.unify_heads(unfolded)", "unfolded @ self.W_O.T")
     imported = ("from torch import Tensor, nn", "import torch\nfrom torch import Tensor, nn")
     found, _ = _heads(grade_text, raw, used, imported)
     assert found.deviations == ("`W_O`, used as `unify_heads`, has no bias",)
