@@ -221,6 +221,15 @@ def test_another_name_for_what_was_planted_is_none(reported: Callable[..., Any])
     assert "a name that is not so" not in _kinds(oracle, made, equal)
 
 
+def test_what_two_mistakes_come_to_in_training_mode_may_have_another_name(
+    reported: Callable[..., Any],
+) -> None:
+    planted = ("bugs FeedForward/dropout-missing", "bugs FeedForward/dropout-twice")
+    oracle, made, _ = reported("exercise4", *planted)
+    assert oracle.behaves_as(made, "FeedForward", "dropout-on-hidden")
+    assert not oracle.behaves_as(made, "FeedForward", "dropout-missing")
+
+
 @pytest.mark.long
 def test_one_of_three_is_named_by_the_cases_that_it_alone_explains(stand: OpenStand) -> None:
     bench = stand("exercise11")

@@ -18,6 +18,7 @@ from grader.audit.compose.sameness import (
     in_some_order,
     registered,
     same_answer,
+    same_tensors,
     same_values,
     seen_of,
 )
@@ -220,19 +221,20 @@ class Oracle:
         )
 
     def behaves_as(self, made: Composition, target: str, name: str) -> bool:
-        """Whether inputs in pieces give what they give under a known bug, which is not right.
+        """Whether pieces, or training mode, give what they do under a known bug, and no right code.
 
         Or whether some parameter is without a gradient under both, and the bug changes no output.
         """
         calls = self.key.plan.of_target(target)
-        pieces = [c.id for c in calls if c.action is Action.PIECES]
+        looks = [[c.id for c in calls if c.action is way] for way in (Action.PIECES, Action.TRAIN)]
         mine = self._answers(self.material.text(self._bare(made)), target)
         right = self._answers(self.solution, target)
         known = [self._answers(text, target) for text in self._known([name], target)]
         idle = [c.id for c in calls if c.action is Action.GRADIENT and mine[c.id].info.untrained]
-        told = [t for t in known if any(not same_values(right[c], t[c]) for c in pieces)]
-        if any(all(same_values(mine[c], theirs[c]) for c in pieces) for theirs in told):
-            return True
+        for look, theirs in product(looks, known):
+            shows = any(not same_tensors(right[c], theirs[c]) for c in look)
+            if shows and all(same_tensors(mine[c], theirs[c]) for c in look):
+                return True
         silent = not self._wrong_values([name], target)
         return silent and any(theirs[c].info.untrained for theirs in known for c in idle)
 
