@@ -18,6 +18,7 @@ from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
 from grader.key.builders import tell_step
 from grader.key.reference import AnswersOnDemand, Reference, arrays_of, make_answer, recorded_steps
+from grader.processes import EndlessError, ending
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC, Array, Call, Plan
 from grader.records.ids import BIASES, CallId
@@ -38,6 +39,7 @@ from grader.worker.targets import Recipes
 
 _SHOWN = 100.0  # tolerances that show a bug well enough for its case to be chosen
 _CLEAR = 1e4  # and that show it clearly
+_ENDLESS = 60.0  # seconds of the processor that no call of a solution takes
 _VALUES = (
     (Group.OUTPUT, (Action.FORWARD, Action.REUSE, Action.PIECES)),
     (Group.GRADIENT, (Action.GRADIENT,)),
@@ -261,7 +263,13 @@ class MutantRunner:
         def make(call: Call) -> Answer:
             # training to the end is slow, and only the target's own bugs are judged by it
             far = call.action is Action.FIT and call.target != mutant.bug.target
-            return self.key.answers[call.id] if far else make_answer(runner, call)
+            if far:
+                return self.key.answers[call.id]
+            try:
+                with ending(_ENDLESS):
+                    return make_answer(runner, call)
+            except EndlessError:  # two bugs at once may leave a loop without an end
+                raise CourseError(f"the bug {mutant.bug.id} leaves code without an end") from None
 
         return make
 

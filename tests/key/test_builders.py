@@ -11,16 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support import edited
 
 from grader.course.load import load_course
 from grader.errors import CourseError, InternalError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import open_engine
 from grader.handin.read import Source, Submission
+from grader.key import build_bugs
 from grader.key.builders import KeyOrder
 from grader.key.cache import build_missing_pairs, load_keys
 from grader.key.store import alone
-from grader.key.tasks import build_key
+from grader.key.tasks import build_key, build_pairs
 from grader.records.calls import PUBLIC
 
 COURSE = """format_version: 1
@@ -149,6 +151,17 @@ def test_pairs_that_cannot_be_built_beforehand_end_nothing(
     keys = load_keys(folder, ["exercise1"], PUBLIC)
     build_missing_pairs(folder, keys)
     assert "a builder died: LastError" in capfd.readouterr().err
+    assert keys.pairs("exercise1") == {}
+
+
+def test_a_pair_without_an_end_is_no_pair(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = root / "solutions" / "exercise1_double.py"
+    ends = '        os.write(2, b"LastError: both at once\\n")\n        os._exit(9)\n'
+    endless = "        while True:\n            pass\n"
+    path.write_text(edited(path.read_text(), (ends, endless)))
+    keys = load_keys(load_course(root), ["exercise1"], PUBLIC)
+    monkeypatch.setattr(build_bugs, "_ENDLESS", 0.2)
+    build_pairs(KeyOrder(root, "exercise1", PUBLIC, PUBLIC.encode(), keys.place))
     assert keys.pairs("exercise1") == {}
 
 
