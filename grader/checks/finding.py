@@ -30,7 +30,7 @@ from grader.records.ids import BIASES
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.text import clean
 from grader.worker.names import Group, list_pattern
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, RoleKind
 
 _NONE = "None"  # as code: what it stands for is not in the signature
 
@@ -125,7 +125,8 @@ def _about_defaults(evidence: Evidence, results: Sequence[CheckResult]) -> list[
             continue  # the check tells the exception, and where it comes from
         if ungiven and name in own and (alone or own[name] != _NONE):
             said = _of_default(evidence, name, clean(own[name], 60))
-            found.append(Deviation(said, SIGNATURE, properties=ungiven, of_default=True))
+            step = f"see what your code makes of {name}=None" if own[name] == _NONE else SIGNATURE
+            found.append(Deviation(said, step, properties=ungiven, of_default=True))
     return found
 
 
@@ -223,7 +224,9 @@ def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[s
     there = {role for one in given for bound in one.bound for role in bound.roles}
     what = "a bias only where bias=True is given" if there.issuperset(roles) else "no bias"
     said = f"{named} {'has' if len(roles) == 1 else 'have'} {what}"
-    return said, evidence.words.biased.format(own)
+    scales = (evidence.roles.get(f"{role.removesuffix('.bias')}.weight") for role in roles)
+    norms = all(scale is not None and scale.kind is RoleKind.VECTOR for scale in scales)
+    return said, (evidence.words.biased_norm if norms else evidence.words.biased).format(own)
 
 
 def _audits(evidence: Evidence) -> frozenset[str]:

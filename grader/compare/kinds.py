@@ -174,8 +174,13 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
     if kind == "Tensor":
         return Reason(f"a tensor has no `{name}`: look at its spelling")
     if method_names(scene.evidence.source, kind) and not scene.sets(name):
+        if name in arguments_of(scene.evidence.source, "__init__", kind):
+            return Reason(f"nothing sets `self.{name}`: write `self.{name} = {name}` in __init__")
         if near := difflib.get_close_matches(name, scene.attributes_of(kind), 1):
-            return Reason(f"write `self.{near[0]}`: nothing sets `self.{name}`")
+            return Reason(
+                f"nothing sets `self.{name}`, but `self.{near[0]}` is set: "
+                "write the same name in both places"
+            )
         return Reason(f"nothing in `{kind}` sets `self.{name}`: set it in __init__")
     return None
 

@@ -27,7 +27,7 @@ _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 _SINGLE = 3  # where an output is one number each: so many for each bug
-_NOT_ALL = "That does not explain all that fails"
+_NOT_ALL = "There may be more"
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Vocabulary:
         "graph"
     )
     biased: str = "give {} a bias: torch makes one unless told otherwise"
+    biased_norm: str = "give {} a bias: nn.LayerNorm has one, nn.RMSNorm has none"
     unbiased: str = "make {} with bias=False"
     bias_passed_on: str = "pass `bias=bias` to {}"
     own_dtype: str = (
@@ -107,6 +108,7 @@ _WORDS = {
         uncut="look for ops.stop_gradient, ops.convert_to_numpy, .detach() or another operation "
         "that cuts the path of the gradients",
         biased="give {} a bias: Keras' layers have one unless told otherwise",
+        biased_norm="give {} a bias: LayerNormalization has one, RMSNormalization has none",
         unbiased="make {} with use_bias=False",
         bias_passed_on="pass `use_bias=use_bias` to {}",
         own_dtype='follow the input\'s dtype: no ops.cast(x, "float32"), no dtype="float32", and '

@@ -104,11 +104,15 @@ def part_lines(parts: Sequence[Subtotal]) -> list[str]:
 
 
 def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
-    """Diagnoses as they are told: a mistake that stood in an earlier target only once."""
+    """Diagnoses as they are told: a mistake that stood in an earlier target only once.
+
+    Two may have one identifier and be two mistakes: then their hints differ.
+    """
     earlier: dict[tuple[str, ...], Diagnosis] = {}
     told = []
     for diagnosis in diagnoses:
-        first = earlier.setdefault(diagnosis.bugs or (diagnosis.target,), diagnosis)
+        same = (*diagnosis.bugs, diagnosis.hint) if diagnosis.bugs else (diagnosis.target,)
+        first = earlier.setdefault(same, diagnosis)
         if first is not diagnosis:
             said = f"The same mistake as in `{first.target}`."
             known = {_QUOTED.sub("", one) for one in first.deviations}

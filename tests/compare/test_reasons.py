@@ -270,7 +270,13 @@ RAISED = {
     "an attribute never set": Raised(
         "exercise5", "EncoderLayer",
         (("self.norm_first = norm_first", "pass"),),
-        "nothing in `EncoderLayer` sets `self.norm_first`: set it in __init__",
+        "nothing sets `self.norm_first`: write `self.norm_first = norm_first` in __init__",
+    ),
+    "an attribute misspelt where it is used": Raised(
+        "exercise3", "MultiHeadSelfAttention",
+        (("output = self.unify_heads(", "output = self.unify_head("),),
+        "nothing sets `self.unify_head`, but `self.unify_heads` is set: write the same name in "
+        "both places",
     ),
     "a size that is not called": Raised(
         "exercise1", "self_attention",
