@@ -260,6 +260,8 @@ class _Search:
                     continue
                 if len(item.parameters) == len(run):
                     continue  # a list of layers, each of which plays one
+                if any(_is_other_kind(item.meant, r) or self._parts_a_layer(r, item) for r in run):
+                    continue  # as a bias of too many, which is as long as some norms' weights
                 meant = [names_role(item.meant, role) for role in run]
                 if all(meant) or not any(meant):  # else its name says that it plays one alone
                     return self._take(run, item, Told.NAME if all(meant) else Told.ORDER)

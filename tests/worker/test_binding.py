@@ -82,6 +82,18 @@ def test_binding_falls_back_on_order() -> None:
     ] * 3
 
 
+def test_bias_of_a_fused_layer_plays_no_weights_of_norms() -> None:
+    norms = [Role(f"norm{i}.weight", (OUT,), RoleKind.VECTOR, ()) for i in range(3)]
+    module = module_of(c_attn=nn.Linear(IN, 3 * OUT), a=nn.LayerNorm(OUT), b=nn.LayerNorm(OUT))
+    module.c = nn.LayerNorm(OUT)
+    bonds = bind(own_items(module, []), [*ROLES, *norms], {})
+    played = {bond.item.name: [role.name for role in bond.roles] for bond in bonds}
+    assert played == {
+        "c_attn.weight": [role.name for role in ROLES],
+        **{f"{name}.weight": [norm.name] for name, norm in zip("abc", norms, strict=True)},
+    }
+
+
 def test_binding_reads_a_fused_layer_in_order() -> None:
     module = loaded(module_of(c_attn=linear(3 * OUT)))
     assert torch.equal(module.c_attn.weight, torch.cat(values()))
