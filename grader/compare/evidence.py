@@ -111,13 +111,15 @@ class Evidence:
     @property
     def unknown_options(self) -> list[str]:
         """The options that the submission's signature does not have, in the order of the calls."""
-        found: dict[str, None] = {}
-        for call in self.calls:
-            error = self.answers[call.id].error
-            if error is not None and _NO_ARGUMENT in error.message:
-                named = [*call.options, call.generator, call.device]
-                found |= {name: None for name in named if name and f"'{name}'" in error.message}
-        return list(found)
+        return list(dict.fromkeys(name for call in self.calls for name in self.refused(call)))
+
+    def refused(self, call: Call) -> list[str]:
+        """Return the options of a call that the submission's signature does not have."""
+        error = self.answers[call.id].error
+        if error is None or _NO_ARGUMENT not in error.message:
+            return []
+        named = [*call.options, call.generator, call.device]
+        return [name for name in named if name and f"'{name}'" in error.message]
 
     def numeric_calls(self, action: Action, group: str | None = None) -> list[Call]:
         """Return the calls of the numeric cases, of one group or of all, smallest first."""

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from grader.compare.evidence import Evidence, Fault
-from grader.compare.outcomes import judge_call
+from grader.compare.outcomes import judge_call, lacks_bias
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
@@ -61,13 +61,16 @@ class StepsFound:
 def calls_to_record(evidence: Evidence) -> list[Call]:
     """Return the calls in which steps are looked for: one that fails, and one more like it.
 
-    A call that could not be made for its parameters has none.
+    A call that could not be made for its parameters has none. One with an option that is refused
+    comes last: it tells nothing of what fails without it.
     """
     calls = evidence.numeric_calls(Action.FORWARD)
     calls.sort(key=lambda call: (evidence.case(call).group, not evidence.case(call).main))
     judged = {call.id: judge_call(evidence, call, Group.OUTPUT) for call in calls}
-    failed = [c for c in calls if not judged[c.id].passed]
-    wrong = [c for c in failed if judged[c.id].fault is not Fault.UNBOUND]
+    failed = [c for c in calls if not judged[c.id].passed and not lacks_bias(evidence, c)]
+    failed.sort(key=lambda call: bool(evidence.refused(call)))
+    refused = any(evidence.refused(call) for call in failed)
+    wrong = [c for c in failed if refused or judged[c.id].fault is not Fault.UNBOUND]
     first = next(iter([*wrong, *calls]), None)
     if first is None:
         return []

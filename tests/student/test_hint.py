@@ -513,3 +513,16 @@ def test_a_step_that_changes_nothing_here_is_not_what_is_wrong(shipped_engine: E
     trace = _trace(shipped_engine, source, "exercise5", "EncoderLayer")
     assert trace.wrong == "output"
     assert {step.state for step in trace.steps} == {State.RIGHT, State.WRONG}
+
+
+def test_explain_takes_a_case_without_the_option_that_is_refused(shipped_engine: Engine) -> None:
+    """Sizes are wrong in every case: the check tells it, and the refused option tells nothing."""
+    text = edited(
+        solution("exercise4"),
+        ("hidden_dim: int | None = None", "d_ff: int = 77"),
+        ("size = 4 * embed_dim if hidden_dim is None else hidden_dim", "size = d_ff"),
+    )
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise4", "FeedForward")
+    assert not trace.case.gives
+    assert "`expand` returns 77 numbers, and should return 20" in trace.trouble
