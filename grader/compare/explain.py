@@ -20,7 +20,7 @@ from grader.records.answers import Answer, AnswerStatus, LooseThing, ParameterSh
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape, without_folder
-from grader.worker.protocol import Cause
+from grader.worker.protocol import Cause, RoleKind
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
 _DEBUGGER = "BdbQuit"  # what Python's debugger raises where nobody answers it
@@ -264,6 +264,13 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
+def _seek(evidence: Evidence, wanted: Sequence[Sized]) -> str:
+    """Say what to look for, where parameters are not there."""
+    kinds = [evidence.roles[one.name].kind for one in wanted if one.name in evidence.roles]
+    of_norms = bool(kinds) and all(kind is RoleKind.VECTOR for kind in kinds)
+    return evidence.words.affine if of_norms else SEEK_LAYER
+
+
 def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say what no parameter fits, and why: layers out of sight, or without a bias."""
     if stub := _explain_stub(evidence):
@@ -278,7 +285,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {shown or 'no parameters'}",
-        local_layer(evidence) or (_TURNED if turned else SEEK_LAYER),
+        local_layer(evidence) or (_TURNED if turned else _seek(evidence, wanted)),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

@@ -40,6 +40,7 @@ class Vocabulary:
     )
     biased: str = "give {} a bias: torch makes one unless told otherwise"
     biased_norm: str = "give {} a bias: nn.LayerNorm has one, nn.RMSNorm has none"
+    affine: str = "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?"
     unbiased: str = "make {} with bias=False"
     bias_passed_on: str = "pass `bias=bias` to {}"
     own_dtype: str = (
@@ -109,6 +110,7 @@ _WORDS = {
         "that cuts the path of the gradients",
         biased="give {} a bias: Keras' layers have one unless told otherwise",
         biased_norm="give {} a bias: LayerNormalization has one, RMSNormalization has none",
+        affine="a norm needs gamma and beta: is one missing, or scale=False or center=False?",
         unbiased="make {} with use_bias=False",
         bias_passed_on="pass `use_bias=use_bias` to {}",
         own_dtype='follow the input\'s dtype: no ops.cast(x, "float32"), no dtype="float32", and '

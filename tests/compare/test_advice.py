@@ -65,6 +65,33 @@ def test_layer_without_its_bias_is_named(
     assert check.next_step == (f"give `{layer}` a bias: torch makes one unless told otherwise")
 
 
+_NORMS = "self.norm{} = nn.LayerNorm(embed_dim"
+
+
+@pytest.mark.parametrize(
+    ("norm", "step"),
+    [
+        (
+            "nn.RMSNorm(embed_dim, eps=1e-5",
+            "give `norm1` and `norm2` a bias: nn.LayerNorm has one, nn.RMSNorm has none",
+        ),
+        (
+            "nn.LayerNorm(embed_dim, elementwise_affine=False",
+            "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?",
+        ),
+    ],
+    ids=["root mean square", "not affine"],
+)
+def test_norm_without_parameters_is_told_what_a_norm_has(
+    changed: Any, norm: str, step: str
+) -> None:
+    swaps = [(_NORMS.format(i), f"self.norm{i} = {norm}") for i in (1, 2)]
+    result = changed("exercise5", *swaps)
+    said = [found.sentence for found in result.diagnoses]
+    steps = [check.next_step for check in result.checks if check.failed]
+    assert any(step in one for one in (*said, *steps)), (said, steps)
+
+
 def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> None:
     old = "self.contract = nn.Linear(size, embed_dim)"
     new = "self.second_one = nn.Linear(size, embed_dim, bias=False)"
