@@ -9,6 +9,7 @@ from itertools import compress
 
 import numpy as np
 
+from grader.compare.arrays import is_telling
 from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names
 from grader.compare.needed import left_by_text
@@ -20,7 +21,7 @@ from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
-from grader.worker.names import Group, group_of
+from grader.worker.names import Group, group_of, of_group
 from grader.worker.protocol import Action
 
 _LEAST = 2  # cases with an output that show two bugs at once
@@ -164,6 +165,10 @@ class _Look:
     def _answers(self, rows: Sequence[int]) -> list[Answer]:
         return [self.evidence.answers[self.calls[row].id] for row in rows]
 
+    def _outputs(self) -> list[Array]:
+        found = (of_group(one.tensors, Group.OUTPUT) for one in self._answers(self.rows))
+        return [output for outputs in found for output in outputs.values()]
+
     def _unbound(self) -> bool:
         """Whether no call of values could be made, for the parameters do not fit."""
         unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
@@ -195,7 +200,7 @@ class _Look:
 
     def _pairs(self, seen: Signature, possible: Suspects) -> dict[Names, float]:
         pairs = self.pairs().get(self.evidence.target.name)
-        if pairs is None:
+        if pairs is None or not any(map(is_telling, self._outputs())):
             return {}
         kept = of_calls(pairs, self.calls, self.rows)
         numbers = [

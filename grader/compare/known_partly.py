@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.compare.arrays import is_telling
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
@@ -180,7 +181,7 @@ class _Look:
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""
-        return sum(output.size for output in self._outputs(call) if _is_telling(output))
+        return sum(output.size for output in self._outputs(call) if is_telling(output))
 
     def _has_floats(self, call: Call) -> bool:
         return any(output.dtype.kind == "f" for output in self._outputs(call))
@@ -195,12 +196,6 @@ class _Look:
 
     def _ended(self, call: Call) -> bool:
         return self.evidence.answers[call.id].status is AnswerStatus.OK
-
-
-def _is_telling(output: Array) -> bool:
-    """Whether an output is more than one number again and again, which many mistakes give."""
-    numbers = output[np.isfinite(output)]
-    return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))
 
 
 def _acts(suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:

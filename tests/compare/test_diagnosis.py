@@ -602,3 +602,12 @@ def test_a_head_that_keeps_the_width_has_no_weight_the_wrong_way_round(
     submission = Submission({"exercise2": Source(file, units=((file, text),))})
     diagnoses = shipped_engine.run(exercise, submission).result.diagnoses
     assert not [d for d in diagnoses if "weight-transposed" in d.bugs]
+
+
+def test_zeros_get_no_two_names(changed: Any) -> None:
+    result = changed(
+        "exercise9",
+        ("output = self.unify_heads(unfolded)", "output = self.unify_heads(unfolded) * 0"),
+    )
+    found = [one for one in result.diagnoses if one.target == "CrossAttention"]
+    assert all(len(one.bugs) < 2 for one in found), found
