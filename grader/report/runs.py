@@ -67,7 +67,8 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     lines = []
     if turn.finished:
         done = f"✓ {turn.finished} is complete. Next: grade read {result.exercise}"
-        lines += [*(click.style(line, fg="green") for line in wrapped(done, width)), ""]
+        lines += [click.style(line, fg="green") for line in wrapped(done, width)]
+        lines += [*_reminder_lines(turn, width), ""]
     lines += heading(result.exercise, result.title, result.score, result.max_score, width)
     if turn.change is not None:
         lines += ["", *_change_lines(turn.change, width)]
@@ -83,9 +84,13 @@ def render_turn(turn: Turn, *, width: int = 80) -> str:
     elif unfinished:
         lines += ["", *paragraph_lines(unfinished[0], width)]
     lines += [*printed_lines(result, width), *note_lines(result, width)]
-    if turn.reminder:
-        lines += ["", *wrapped(turn.reminder, width, first="  ", hang=2)]
+    if turn.reminder and not turn.finished:
+        lines += ["", *_reminder_lines(turn, width)]
     return "\n".join([*lines, "", *_footer(turn, width)]) + "\n"
+
+
+def _reminder_lines(turn: Turn, width: int) -> list[str]:
+    return wrapped(turn.reminder, width, first="  ", hang=2) if turn.reminder else []
 
 
 def _change_lines(change: Change, width: int) -> list[str]:

@@ -35,10 +35,9 @@ class _Kept(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")  # an older one has more
 
     tried: dict[str, _Kept] = {}  # by the question's number
-    reminded: list[str] = []  # digests of questions that were spoken of once they could be tried
 
 
 def questions_of(folder: CourseFolder, exercise: Exercise) -> list[Tried]:
@@ -96,28 +95,29 @@ def keep_tried(folder: CourseFolder, tried: Tried) -> Tried:
 def reminder(
     folder: CourseFolder, exercise: Exercise, result: ExerciseResult, command: str = "grade "
 ) -> str:
-    """Name the questions that can be tried now and were not; "" where all were spoken of before.
+    """Name the questions that can be tried now and were not, first those that have a guess.
 
     A question can be tried once what it needs is right. `command` is how a command begins.
     """
     if not folder.shipped:
         return ""
     wrong = {check.target for check in result.checks if check.status is not Status.PASSED}
-    file = _read(folder, exercise.id)
+    right = {check.target for check in result.checks} - wrong
     ready = [
         one
         for one in questions_of(folder, exercise)
-        if one.outcome is None
-        and not wrong & set(one.question.needs)
-        and _digest(one.question) not in file.reminded
+        if one.outcome is None and right.issuperset(one.question.needs)
     ]
-    told = [*file.reminded, *(_digest(one.question) for one in ready)]
-    if not ready or not _write(folder, exercise.id, file.model_copy(update={"reminded": told})):
-        return ""
-    numbers = listed([str(one.number) for one in ready])
-    which = f"Question {numbers} waits" if len(ready) == 1 else f"Questions {numbers} wait"
-    one = f" {numbers}" if len(ready) == 1 else ""
-    return f"{which} for your guess: {command}try {exercise.id}{one}"
+    guessed = [str(one.number) for one in ready if one.waits]
+    others = [str(one.number) for one in ready if not one.waits]
+    typed, said = f"{command}try {exercise.id}", []
+    if guessed:
+        what = "Your guesses on questions" if guessed[1:] else "Your guess on question"
+        said.append(f"{what} {listed(guessed)} can be tried now: {typed} {guessed[0]}.")
+    if others:
+        which = f"Questions {listed(others)} wait" if others[1:] else f"Question {others[0]} waits"
+        said.append(f"{which} for your guess: {typed}{'' if others[1:] else f' {others[0]}'}")
+    return " ".join(said).removesuffix(".")
 
 
 def _write(folder: CourseFolder, exercise: str, file: _File) -> bool:

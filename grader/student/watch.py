@@ -109,7 +109,7 @@ class Turn:
     part: str  # of the course, "" in one without parts
     earned: float  # points of the part, or else the course, as far as they are known
     possible: float
-    reminder: str = ""  # of questions that can be tried now
+    reminder: str = ""  # of questions that can be tried now, of `finished` where there is one
 
 
 def compare_results(before: ExerciseResult, after: ExerciseResult) -> Change:
@@ -200,7 +200,7 @@ class Watch:
             part=part.name if part else "",
             earned=round(sum(known.get(exercise.id, 0.0) for exercise in own), 2),
             possible=sum(exercise.points for exercise in own),
-            reminder=reminder or said,
+            reminder=reminder if finished else said,
         )
 
     def _next(self, current: Exercise, results: dict[str, ExerciseResult]) -> Exercise | None:

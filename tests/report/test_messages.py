@@ -285,5 +285,6 @@ def test_watch_reads_well(shipped_engine: Engine, request: pytest.FixtureRequest
     ):
         submission = read_submission(SUBMISSIONS / sample, course, [chosen], 2**21)
         result = shipped_engine.run(chosen, submission, quick=True).result
-        turns.append(Turn(result, change, finished, last, "part1", result.score, 100.0))
+        said = f"Question 1 waits for your guess: grade try {finished} 1" if finished else ""
+        turns.append(Turn(result, change, finished, last, "part1", result.score, 100.0, said))
     _compare("watch", "\n\n".join(render_turn(turn, width=80) for turn in turns), request)

@@ -156,11 +156,23 @@ def test_guess_that_comes_before_the_code_waits_for_it(course: Path) -> None:
     assert "You guessed" not in typed(course, "exercise1", "1").output  # it waits no longer
 
 
-def test_questions_that_can_be_tried_are_told_once(run_grade: RunGrade, written: Path) -> None:
+def test_questions_are_told_until_they_are_tried(run_grade: RunGrade, written: Path) -> None:
     typed(written, "exercise1", "1", "--guess", "2")
     said = "Questions 2, 3 wait for your guess: grade try exercise1"
     assert said in run_grade("check", "1", "--course", written).out
+    assert said in run_grade("check", "1", "--course", written).out
+    typed(written, "exercise1", "2", "--guess", "1")
+    typed(written, "exercise1", "3", "--guess", "1")
     assert "for your guess" not in run_grade("check", "1", "--course", written).out
+
+
+def test_guess_that_waits_is_told_apart(run_grade: RunGrade, course: Path) -> None:
+    typed(course, "exercise1", "3", "--guess", "1")
+    assert "guess" not in run_grade("check", "1", "--course", course).out
+    shutil.copyfile(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
+    told = " ".join(run_grade("check", "1", "--course", course).out.split())
+    said = "Your guess on question 3 can be tried now: grade try exercise1 3. Questions 1, 2 wait"
+    assert said in told
 
 
 def test_question_is_told_once_what_it_needs_is_right(run_grade: RunGrade, course: Path) -> None:
@@ -168,4 +180,4 @@ def test_question_is_told_once_what_it_needs_is_right(run_grade: RunGrade, cours
     said = "Question 3 waits for your guess: grade try exercise1 3"
     assert said in run_grade("check", "1", "--course", course).out
     shutil.copyfile(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)
-    assert "Questions 1, 2 wait" in run_grade("check", "1", "--course", course).out
+    assert "Questions 1, 2, 3 wait" in run_grade("check", "1", "--course", course).out
