@@ -19,7 +19,7 @@ from grader.handin.choose import chosen_exercises, read_work
 from grader.handin.read import Submission
 from grader.report.layout import wrapped
 from grader.report.runs import render_outcome, render_question
-from grader.student.hints import borrowed, doubted
+from grader.student.hints import borrowed, changed, doubted
 from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of
 
 _STOP = "q"
@@ -48,8 +48,9 @@ def run_try(request: TryRequest) -> None:
         table = _Table(folder, exercise, work, ending, own, single)
         for text in table.played(chosen):
             click.echo(text)
-        if own and (said := borrowed(folder, exercise, work)):
-            click.echo(_apart(said))
+        for tell in (changed, borrowed) if own else ():
+            if said := tell(folder, exercise, work):
+                click.echo(_apart(said))
 
 
 def _apart(said: str) -> str:

@@ -329,6 +329,14 @@ def doubted(
     )
 
 
+def changed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
+    """Say that an exercise is another than when it was last checked, "" where it is the same."""
+    known = load_progress(folder).of(exercise.id).graded
+    if known in ("", digest_of(submission.source(exercise))):
+        return ""
+    return f"Your {exercise.id} has changed since its last check: grade check {exercise.id}"
+
+
 def beside_run(
     given: str, result: ExerciseResult, target: str, command: str = "grade "
 ) -> tuple[str, ...]:

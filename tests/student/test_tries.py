@@ -166,6 +166,16 @@ def test_questions_are_told_until_they_are_tried(run_grade: RunGrade, written: P
     assert "for your guess" not in run_grade("check", "1", "--course", written).out
 
 
+def test_code_that_changed_since_its_check_is_told(run_grade: RunGrade, written: Path) -> None:
+    said = "Your exercise1 has changed since its last check: grade check exercise1"
+    assert said not in typed(written, "exercise1", "1").output  # never checked
+    run_grade("check", "1", "--course", written)
+    assert said not in typed(written, "exercise1", "1").output
+    with (written / "exercises" / _FILE).open("a", encoding="utf-8") as file:
+        file.write("more = 1\n")
+    assert said in typed(written, "exercise1", "1").output
+
+
 def test_guess_that_waits_is_told_apart(run_grade: RunGrade, course: Path) -> None:
     typed(course, "exercise1", "3", "--guess", "1")
     assert "guess" not in run_grade("check", "1", "--course", course).out
