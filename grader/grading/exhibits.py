@@ -1,7 +1,7 @@
 """What a page shows beside words: values expected and actual, and where a run left the path."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Panel:
     expected_shape: tuple[int, ...]  # of the whole tensor
     actual_shape: tuple[int, ...] | None
     slice: str  # which part is drawn, "" where it is all
+    probable: bool = False  # the submission's is taken for this one by its shape alone
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,14 @@ def _step_panels(trace: Trace, wrong: str) -> list[Panel]:
     outputs = set(trace.expected or {})
     chosen = [s for s in trace.steps if s.name == wrong or _is_distribution(s.values)]
     returned = list((trace.actual or {}).values())
-    return [
-        make_panel(step.name, step.values, _counterpart(step, trace.made, returned))
-        for step in chosen
-        if step.name not in outputs
-    ]
+    return [_step_panel(s, trace.made, returned) for s in chosen if s.name not in outputs]
+
+
+def _step_panel(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Panel:
+    actual = _counterpart(step, made, returned)
+    only = _only_one(step, made, returned) if actual is None else None
+    panel = make_panel(step.name, step.values, actual if only is None else only)
+    return replace(panel, probable=only is not None)
 
 
 def _is_distribution(values: Array) -> bool:
@@ -143,9 +147,21 @@ def _counterpart(step: Step, made: Sequence[Made], returned: Sequence[Array]) ->
     if same:
         return None if step.state is State.WRONG else same[0]
     kind = _is_distribution(expected)
-    free = [m.values for m in alike if not m.given and not m.steps]
-    free = [v for v in free if _is_distribution(v) == kind and not occurs(v, returned)]
+    free = [v for v in _free(step, made, returned) if _is_distribution(v) == kind]
     return free[0] if len(free) == 1 else None
+
+
+def _only_one(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Array | None:
+    """The one tensor of a wrong step's shape that is no other step, whatever it holds."""
+    free = _free(step, made, returned) if step.state is State.WRONG else []
+    return free[0] if len(free) == 1 and not occurs(step.values, free) else None
+
+
+def _free(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> list[Array]:
+    """The tensors of a step's shape that are no other step and not returned."""
+    alike = [m for m in made if m.values.shape == step.values.shape]
+    own = [m.values for m in alike if not m.given and not m.steps]
+    return [values for values in own if not occurs(values, returned)]
 
 
 def make_panel(title: str, expected: Array, actual: Array | None) -> Panel:

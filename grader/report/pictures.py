@@ -96,7 +96,8 @@ def heat_maps(panel: Panel) -> list[HeatMap]:
     scale = _scale(panel.expected)
     maps = [_heat_map(panel.title, "expected", panel.expected, panel.expected_shape, scale)]
     if panel.actual is not None and panel.actual_shape is not None:
-        maps.append(_heat_map(panel.title, "yours", panel.actual, panel.actual_shape, scale))
+        side = "yours, probably this one" if panel.probable else "yours"
+        maps.append(_heat_map(panel.title, side, panel.actual, panel.actual_shape, scale))
     return maps
 
 

@@ -64,7 +64,7 @@ def _read(page: str) -> _Reader:
     return reader
 
 
-def _page(engine: Engine, sample: str, exercise: str) -> tuple[str, tuple[Exhibit, ...]]:
+def _page(engine: Engine, sample: str | Path, exercise: str) -> tuple[str, tuple[Exhibit, ...]]:
     course = engine.folder.course
     chosen = course.exercise(exercise)
     submission = read_submission(SUBMISSIONS / sample, course, [chosen], 2**21)
@@ -86,6 +86,20 @@ def test_page_shows_points_diagnosis_and_pictures(shipped_engine: Engine) -> Non
     assert weights
     assert weights[0].actual is not None
     assert not np.allclose(weights[0].expected, weights[0].actual)
+
+
+def test_only_tensor_of_a_wrong_step_s_shape_is_probably_it(
+    shipped_engine: Engine, tmp_path: Path
+) -> None:
+    """What stands in place of the weights is no distribution, but nothing else can be meant."""
+    (tmp_path / "exercise1_attention.py").write_text(
+        "def self_attention(x):\n    return (x @ x.transpose(1, 2)).relu() @ x\n", encoding="utf-8"
+    )
+    page, exhibits = _page(shipped_engine, tmp_path, "exercise1")
+    weights = [p for e in exhibits for p in e.panels if p.title == "weights"]
+    assert [panel.probable for panel in weights] == [True]
+    assert "yours, probably this one (" in page
+    assert "a grey step is not judged: it follows a wrong one" in page
 
 
 def test_page_shows_position_encodings(shipped_engine: Engine) -> None:
