@@ -44,6 +44,7 @@ _COMMANDS = (
     ("grade try {}", "questions: guess what comes out, and run your own code"),
     ("grade hint {}", "hints, from gentle to plain"),
     ("grade explain {}", "the shapes in your own run beside the expected ones"),
+    ("grade check {} --html report.html", "the report as a page, with pictures"),
     ("grade list", "how far you are"),
     ("grade reset {}", "start an exercise again; your file is kept"),
     ("grade pack", "the zip to hand in"),
@@ -61,6 +62,10 @@ In a notebook, run `%load_ext grader` in a cell. Then these are commands, too, o
 the cells that you ran: `%read`, `%check`, `%try`, `%hint`, `%explain` and
 `%compare` with an exercise, as in `%check {first}`, and `%list`.
 
+`pytest` runs the same checks as tests, for an editor's test panel: those of one
+exercise with `pytest exercises/{file}`. What is not written yet
+is skipped.
+{trained}
 If you would rather work in notebooks, begin with `grade start my-folder
 --notebooks`, or move those of an unpacked bundle's `notebooks/` to `exercises/`.
 The folder `key/` is for the grader: leave it as it is. If a file in it is
@@ -139,11 +144,21 @@ def _readme(course: Course, exercises: Sequence[Exercise]) -> str:
     return _README.format(
         title=course.title,
         first=exercises[0].id,
+        file=exercises[0].file,
         alone=_alone(course, exercises),
+        trained=_trained(exercises),
         count=len(exercises),
         points=sum(exercise.points for exercise in exercises),
         commands="\n".join(lines),
     )
+
+
+def _trained(exercises: Sequence[Exercise]) -> str:
+    """Return what to say of checks that take a training, "" where there are none."""
+    names = [exercise.id for exercise in exercises if exercise.trains]
+    if not names:
+        return ""
+    return f"`grade train {names[0]}` trains your models, and grades what they have learnt.\n"
 
 
 def _alone(course: Course, exercises: Sequence[Exercise]) -> str:

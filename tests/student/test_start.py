@@ -72,6 +72,17 @@ def test_start_fills_the_empty_folder_that_one_stands_in(
     ]  # fmt: skip
 
 
+def test_folder_s_readme_tells_of_pytest_pages_and_notebooks(course: Path) -> None:
+    said = (course / "README.md").read_text(encoding="utf-8")
+    for command in (
+        "pytest exercises/exercise1_attention.py",
+        "grade check exercise1 --html report.html",
+        "grade train exercise12",
+        "%load_ext grader",
+    ):
+        assert f"`{command}`" in said
+
+
 def test_start_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "bad.zip").write_bytes(b"PK not really")
     with pytest.raises(UsageError, match="no zip that can be read"):
