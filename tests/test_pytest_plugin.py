@@ -38,8 +38,30 @@ def test_every_check_is_an_item_and_junit_has_them(course: Path) -> None:
         "MultiHeadSelfAttention/bug/keys-from-queries"
     ]
     assert "▸ Your output equals, to 1e-12, what comes out when the keys are made" in ran.out
+    hint, following = (ran.out.index(f"\n{one}  ") for one in ("hint", "next"))
+    assert hint < following
     assert "next  follow the hint above" in ran.out
+    assert "by hand" not in ran.out
     assert "Traceback" not in ran.out
+
+
+def test_what_is_not_written_is_skipped(course: Path) -> None:
+    ran = _pytest(course, "-k", "exercise3 and fold_heads", "-rs")
+    assert ran.status == 0, ran.out
+    assert "failed" not in ran.out
+    assert "not written yet" in ran.out
+
+
+def test_mistake_that_two_targets_share_fails_once(course: Path) -> None:
+    name = "exercise1_attention.py"
+    (course / "exercises" / name).write_bytes((SUBMISSIONS / "missing-scale" / name).read_bytes())
+    ran = _pytest(course, "-k", "exercise1_attention", "-rf")
+    failed = [line.split("::")[1] for line in ran.out.splitlines() if line.startswith("FAILED")]
+    assert [one.partition(" ")[0] for one in failed] == [
+        "attention_weights/numeric",
+        "attention_weights/bug/missing-scale",
+        "scaled_dot_product_attention/numeric",
+    ]
 
 
 def test_file_named_on_the_command_line_is_graded_and_not_imported(course: Path) -> None:
