@@ -301,10 +301,11 @@ def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -
             names.append(one.id)
     if not names:
         return ""
-    own = "yours" if len(names) == 1 else "each of yours"
+    one = len(names) == 1
     return (
-        f"Here {listed(names)} {'comes' if len(names) == 1 else 'come'} from the course, as no "
-        f"check has found {own} complete as it is now: grade check {names[0]}"
+        f"Your {listed(names)} {'is' if one else 'are'} not known to be right as "
+        f"{'it is' if one else 'they are'} now, so the course's own {'is' if one else 'are'} used "
+        f"here. Run: grade check {names[0]}"
     )
 
 

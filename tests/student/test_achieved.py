@@ -36,14 +36,14 @@ def test_a_check_tells_which_exercises_it_took_from_the_course(
     run_grade: RunGrade, course: Path
 ) -> None:
     shown = " ".join(run_grade("check", "2", "--course", course).out.split())
-    said = "Here exercise1 comes from the course, as no check has found yours complete as it is now"
-    assert shown.endswith(f"{said}: grade check exercise1")
+    said = "Your exercise1 is not known to be right as it is now, so the course's own is used here."
+    assert shown.endswith(f"{said} Run: grade check exercise1")
     shutil.copy(SUBMISSIONS / "perfect" / _FIRST, course / "exercises" / _FIRST)
     run_grade("check", "1", "--course", course)
-    assert "from the course" not in run_grade("check", "2", "--course", course).out
+    assert "the course's own" not in run_grade("check", "2", "--course", course).out
     with (course / "exercises" / _FIRST).open("a", encoding="utf-8") as file:
         file.write("def oops(\n")
-    assert "from the course" in run_grade("explain", "2", "--course", course).out
+    assert "the course's own" in run_grade("explain", "2", "--course", course).out
 
 
 def test_after_the_last_open_exercise_comes_the_zip(course: Path) -> None:
