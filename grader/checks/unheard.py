@@ -109,7 +109,9 @@ def unheard(
     case = first_of(evidence, group)
     named = " and ".join(f"`{name}`" for name in case.gives)
     how = "changes nothing" if any(map(evidence.reads, case.gives)) else "is not used"
-    sentence = f"{named} {how}: with {_given(case) or 'it'} all is as without it"
+    given = _given(case)
+    with_it = f"with {given} and without it" if given else "with it and without it"
+    sentence = f"{named} {how}: the output is the same {with_it}"
     groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
     return Deviation(
         sentence, f"use {named} where the docstring says so", groups, unheard=frozenset(case.gives)

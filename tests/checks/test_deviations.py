@@ -116,7 +116,7 @@ def test_another_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
     result = grade_text({"exercise5": text})
     (found,) = result.diagnoses
     assert found.deviations == (
-        "`norm_first` is not used: with norm_first=True all is as without it",
+        "`norm_first` is not used: the output is the same with norm_first=True and without it",
     )
 
 

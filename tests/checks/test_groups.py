@@ -120,7 +120,7 @@ def test_an_input_that_is_not_heard_costs_its_groups(grade_text: GradeText) -> N
 def test_cross_attention_without_a_mask_keeps_what_is_right(grade_text: GradeText) -> None:
     result = grade_text({"exercise9": edited(solution("exercise9"), UNHEARD_MASK)})
     assert lost(result, "CrossAttention", Kind.NUMERIC) == ["memory_mask", "empty-rows"]
-    assert "`memory_mask` changes nothing: with it all is as without it" in (
+    assert "`memory_mask` changes nothing: the output is the same with it and without it" in (
         said(result, "CrossAttention")
     )
     assert share(result, "CrossAttention") >= 0.7
@@ -129,7 +129,7 @@ def test_cross_attention_without_a_mask_keeps_what_is_right(grade_text: GradeTex
 def test_an_option_is_unheard_beside_others_that_are_always_given(grade_text: GradeText) -> None:
     result = grade_text(with_body("exercise12", "learning_rate", HALF_COSINE))
     assert lost(result, "learning_rate", Kind.NUMERIC) == ["after-the-end", "floor"]
-    assert "`floor` is not used: with floor=0.07 all is as without it" in (
+    assert "`floor` is not used: the output is the same with floor=0.07 and without it" in (
         said(result, "learning_rate")
     )
     assert share(result, "learning_rate") >= 0.7
