@@ -60,8 +60,8 @@
 # | weights | (b, t, t) |
 # | output | (b, t, d) |
 #
-# Call the modules `to_queries`, `to_keys` and `to_values`. The grader puts the same numbers into
-# your layers and into its own, and these names tell it which is which.
+# Best call the modules `to_queries`, `to_keys` and `to_values`. The grader puts the same numbers
+# into your layers and into its own; other names do as well, but reports use these.
 #
 # ## A worked example
 #

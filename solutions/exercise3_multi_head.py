@@ -12,7 +12,7 @@
 #
 # - `x.reshape(2, 3, 4)` gives another shape to the same numbers in the same order.
 # - `x.view(2, 3, 4)` does so too, and refuses where it would have to copy.
-# - `x.transpose(1, 2)` exchanges two axes. This changes the order of the numbers.
+# - `x.transpose(1, 2)` exchanges two axes; in memory the old order stays, until a copy is made.
 # - `a // b` divides whole numbers, and `a % b` is what is left over.
 #
 # ## What it is for
@@ -64,9 +64,9 @@
 #                                                   row 3   sample 1, head B   ...
 # ```
 #
-# Where `grade explain` shows your own run, the steps of folding are called `split` (b, t, h, d),
-# `heads_first` (b, h, t, d) and `folded`, `(b*h, t, d)`. Unfolding goes back: `separated`
-# (b, h, t, d), `time_first` (b, t, h, d) and `unfolded`, `(b, t, h*d)`.
+# Where `grade explain` shows your own run, the steps of folding are called `split`, `(b, t, h, d)`,
+# `heads_first`, `(b, h, t, d)`, and `folded`, `(b*h, t, d)`. Unfolding goes back: `separated`,
+# `(b, h, t, d)`, `time_first`, `(b, t, h, d)`, and `unfolded`, `(b, t, h*d)`.
 #
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two
@@ -97,8 +97,8 @@
 #   still folds the queries, every shape is right. It stands in published notebooks too.
 # - **The scale.** The width that counts is that of one head. If the weights are too even for narrow
 #   heads, look whether the root is that of the full width.
-# - **Half a scale.** Some codes divide queries and keys by the fourth root of $d$ each. Then both
-#   need it, once; and the attention that follows must not scale again.
+# - **Half a scale.** Some codes divide both queries and keys by the fourth root of $d$, in place of
+#   the scores by its root. To divide one alone is too little, and to scale again is too much.
 # - **The last layer is made but never called.** With $h \cdot d = k$ no shape betrays it, and its
 #   parameters have no gradient.
 # - **Heads averaged.** They are set side by side, not summed.
