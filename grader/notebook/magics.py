@@ -65,8 +65,13 @@ class Asked:
         said = []
         for one in self.questions:
             said.append(render_question(one))
+            typed = f"{COMMAND}try {one.exercise} {one.number}"
             if one.outcome is not None:
                 said.append(render_outcome(one, command=COMMAND))
+            elif one.waits:
+                said.append(f"  Your guess, {one.guess}, is kept. Run it with: {typed}")
+            else:
+                said.append(f"  Run it, with the number that you guess for N: {typed} N")
         return click.unstyle("\n\n".join(said))
 
     def _repr_html_(self) -> str:

@@ -101,6 +101,7 @@ def test_try_puts_the_questions(ask: Ask) -> None:
     asked = ask("try", "exercise3")
     assert "question 3 of 3" in repr(asked)
     assert "%try exercise3 3 N" in asked._repr_html_()
+    assert "Run it, with the number that you guess for N: %try exercise3 3 N" in repr(asked)
 
 
 def test_try_without_a_guess_runs_nothing(ask: Ask) -> None:
