@@ -200,7 +200,9 @@ class _Lesson(mistune.HTMLRenderer):
         return mathml(text, "inline")
 
     def block_math(self, text: str) -> str:
-        return f'<div class="formula scrolls" tabindex="0">{mathml(text, "block")}</div>\n'
+        """Return formulas that stand side by side, and below each other where that is too wide."""
+        formulas = "".join(mathml(one.strip(), "block") for one in text.split(r"\qquad"))
+        return f'<div class="formula scrolls" tabindex="0">{formulas}</div>\n'
 
 
 class Section(NamedTuple):

@@ -24,6 +24,11 @@ def test_each_formula_is_rendered(exercise_id: str) -> None:
     assert not re.search(r"\$|\\[a-z]", shown)
 
 
+def test_formulas_of_one_line_can_stand_below_each_other() -> None:
+    (line,) = re.findall(r'<div class="formula.*?</div>', page("exercise3"))
+    assert line.count("<math") == 2
+
+
 @pytest.mark.parametrize("exercise_id", EXERCISES)
 def test_each_trap_unfolds(exercise_id: str) -> None:
     traps = page(exercise_id).partition(">Traps</h2>")[2].partition("<h2")[0]
