@@ -47,12 +47,12 @@ class Report:
         """Return the report as in a terminal, without colours."""
         import click
 
-        text = click.unstyle(render_document(self.document)).rstrip("\n")
+        text = click.unstyle(render_document(self.document, command=COMMAND)).rstrip("\n")
         below = [line for one in self.said for line in wrapped(one, 80, first="  ", hang=2)]
         return "\n".join([text, *below])
 
     def _repr_html_(self) -> str:
-        return render_fragment(self.document, self.exhibits, self.said)
+        return render_fragment(self.document, self.exhibits, self.said, command=COMMAND)
 
 
 @dataclass(frozen=True)

@@ -129,13 +129,19 @@ def render_page(document: Document, exhibits: Mapping[str, Sequence[Exhibit]]) -
 
 
 def render_fragment(
-    document: Document, exhibits: Mapping[str, Sequence[Exhibit]], said: Sequence[str] = ()
+    document: Document,
+    exhibits: Mapping[str, Sequence[Exhibit]],
+    said: Sequence[str] = (),
+    *,
+    command: str = "grade ",
 ) -> str:
     """Return the report as one element with its own style, for a page or a notebook's cell.
 
-    `said` is told last, a paragraph each.
+    `said` is told last, a paragraph each; `command` is how a command begins where it is read.
     """
-    return render("report.html.j2", document=document, exhibits=exhibits, said=said)
+    return render(
+        "report.html.j2", document=document, exhibits=exhibits, said=said, command=command
+    )
 
 
 def render_class(summary: Summary, insight: Insight) -> str:

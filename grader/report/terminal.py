@@ -36,9 +36,12 @@ _COLOURS = {
 _PRINTED = 5  # lines of the submission's own output
 
 
-def render_document(document: Document, *, width: int = 80) -> str:
-    """Return the whole report, with ANSI colours that click strips where there is no terminal."""
-    parts = [render_result(result, width=width) for result in document.results]
+def render_document(document: Document, *, width: int = 80, command: str = "grade ") -> str:
+    """Return the whole report, with ANSI colours that click strips where there is no terminal.
+
+    `command` is how a command begins where it is read.
+    """
+    parts = [render_result(result, width=width, command=command) for result in document.results]
     if len(document.results) > 1:
         sums = [
             heading(one.part, one.title, one.score, one.max_score, width) for one in document.parts
@@ -50,13 +53,13 @@ def render_document(document: Document, *, width: int = 80) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_result(result: ExerciseResult, *, width: int = 80) -> str:
+def render_result(result: ExerciseResult, *, width: int = 80, command: str = "grade ") -> str:
     """Return the report of one exercise."""
     lines = heading(result.exercise, result.title, result.score, result.max_score, width)
     if reason := sole_reason(result):
         lines += ["", *failure_lines(reason, width, named=False)]
     else:
-        for paragraph in paragraphs(result):
+        for paragraph in paragraphs(result, command):
             lines += ["", *paragraph_lines(paragraph, width)]
     lines += [*printed_lines(result, width), *note_lines(result, width)]
     if result.status is Status.PASSED:
@@ -94,7 +97,7 @@ def printed_lines(result: ExerciseResult, width: int) -> list[str]:
     """Return the beginning of what the code printed, warnings too."""
     if not result.output:
         return []
-    lines = ["", click.style("  Printed while your code ran:", dim=True)]
+    lines = ["", click.style("  Printed while your code ran, over all cases:", dim=True)]
     for printed in result.output.splitlines()[:_PRINTED]:
         # what a terminal wraps by itself would begin a line, as our own words do
         shown = wrapped(printed, width, first="    ", hang=4)

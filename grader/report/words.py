@@ -39,7 +39,6 @@ SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
-_ONE_BY_ONE = "the hints of this exercise say what to do about each of them"
 _QUOTED = re.compile("`[^`]*`")  # names, which differ from target to target
 
 
@@ -50,6 +49,7 @@ class Paragraph:
     group: CheckGroup
     diagnoses: tuple[Diagnosis, ...]
     failures: tuple[CheckResult, ...]  # different ones, each told once
+    command: str = "grade "  # how a command begins
 
     def step_of(self, remark: Remark) -> str:
         """What to do about the deviations of a remark, where its hint does not say it."""
@@ -58,19 +58,25 @@ class Paragraph:
         if not remark.deviates or (remark.hint and not remark.listed):
             return ""
         if remark.listed:
-            return "" if beside else _ONE_BY_ONE
+            exercise = self.group.checks[0].id.exercise
+            said = f"`{self.command}hint {exercise}` says what to do about each of them"
+            return "" if beside else said
         told = (check for check in self.group.checks if check.told and check.next_step)
         return next((c.next_step for c in told if c.kind is Kind.PROPERTY or not beside), "")
 
 
-def paragraphs(result: ExerciseResult) -> list[Paragraph]:
-    """Return what is said of each target, in the order of the exercise."""
+def paragraphs(result: ExerciseResult, command: str = "grade ") -> list[Paragraph]:
+    """Return what is said of each target, in the order of the exercise.
+
+    `command` is how a command begins where it is read.
+    """
     told = _each_once(result.diagnoses)
     return [
         Paragraph(
             group,
             tuple(d for d in told if d.target == group.name),
             tuple(distinct_failures(group.checks)),
+            command,
         )
         for group in result.targets
     ]

@@ -1,6 +1,7 @@
 """What a test cell of nbgrader's shows: every sentence ends in one mark, in text and in HTML."""
 
 import re
+from dataclasses import replace
 from html import escape as html_escape
 
 import click
@@ -10,14 +11,15 @@ from grader.records.ids import CheckId, Kind
 from grader.records.results import (
     CellScore,
     CheckResult,
+    Diagnosis,
     Document,
     ExerciseResult,
     Facts,
     ShownCase,
     Status,
 )
-from grader.report.pages import render_page
-from grader.report.terminal import render_result
+from grader.report.pages import render_fragment, render_page
+from grader.report.terminal import render_document, render_result
 from grader.report.verdict import Verdict, render_trouble, render_verdict
 
 _SENTENCES = [
@@ -46,6 +48,23 @@ def _assert_told(said: str, sentence: str) -> None:
     """Fail unless a sentence is there as it is, with nothing but space behind its mark."""
     words = " ".join(re.sub(r"</?code>", "`", said).split())
     assert re.search(rf"{re.escape(sentence)}(?![.?!…])", words)
+
+
+@pytest.mark.parametrize("command", ["grade ", "%"])
+def test_deviations_name_the_command_that_tells_more(command: str) -> None:
+    found = Diagnosis("f", (), "", "", deviations=("one", "another"))
+    result = replace(_result(Kind.NUMERIC), diagnoses=(found,))
+    document = Document("c", "e", "k", (result,))
+    said = f"`{command}hint exercise1` says what to do about each of them."
+    _assert_told(render_document(document, command=command), said)
+    _assert_told(render_fragment(document, {}, command=command), said)
+
+
+def test_what_was_printed_is_told_to_be_of_all_cases() -> None:
+    result = replace(_result(Kind.NUMERIC), output="seen")
+    told = "Printed while your code ran, over all cases:"
+    assert told in click.unstyle(render_result(result))
+    assert told in render_fragment(Document("c", "e", "k", (result,)), {})
 
 
 @pytest.mark.parametrize("kind", [Kind.SHAPE, Kind.BUG])
