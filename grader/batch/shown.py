@@ -77,4 +77,5 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         tuple(plain["expected_shape"]),
         None if shape is None else tuple(shape),
         plain["slice"],
+        plain.get("reached", True),  # older results do not tell it
     )

@@ -28,6 +28,7 @@ class Panel:
     actual_shape: tuple[int, ...] | None
     slice: str  # which part is drawn, "" where it is all
     probable: bool = False  # the submission's is taken for this one by its shape alone
+    reached: bool = True  # by the run; False where it ended before
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,9 @@ def _all_close(trace: Trace) -> bool:
 
 def _output_panels(target: Target, trace: Trace) -> list[Panel]:
     expected, actual = trace.expected or {}, trace.actual or {}
+    missed = {step.name for step in trace.steps if step.state is State.NOT_REACHED}
     return [
-        make_panel(name, expected[name], actual.get(name))
+        replace(make_panel(name, expected[name], actual.get(name)), reached=name not in missed)
         for name in target.outputs
         if name in expected
     ]
@@ -124,7 +126,8 @@ def _step_panel(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> 
     actual = _counterpart(step, made, returned)
     only = _only_one(step, made, returned) if actual is None else None
     panel = make_panel(step.name, step.values, actual if only is None else only)
-    return replace(panel, probable=only is not None)
+    reached = step.state is not State.NOT_REACHED
+    return replace(panel, probable=only is not None, reached=reached)
 
 
 def _is_distribution(values: Array) -> bool:

@@ -17,7 +17,15 @@ from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import State
 from grader.records.text import clean
-from grader.worker.names import GIVEN, Group, call_of, of_group, operation_of, place_of
+from grader.worker.names import (
+    GIVEN,
+    UNFINISHED,
+    Group,
+    call_of,
+    of_group,
+    operation_of,
+    place_of,
+)
 
 if TYPE_CHECKING:  # what was kept is shown without what grades
     from grader.grading.exercise import Run
@@ -210,6 +218,8 @@ def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> t
     for name, values in sorted(of_group(recorded.tensors, Group.SEEN).items()):
         operation = operation_of(name)
         place, call = place_of(name), call_of(name)
+        if call == UNFINISHED:
+            continue
         last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
         equal = [
             i

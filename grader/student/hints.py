@@ -301,10 +301,10 @@ def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -
             names.append(one.id)
     if not names:
         return ""
-    one = len(names) == 1
+    alone = len(names) == 1
     return (
-        f"Your {listed(names)} {'is' if one else 'are'} not known to be right as "
-        f"{'it is' if one else 'they are'} now, so the course's own {'is' if one else 'are'} used "
+        f"Your {listed(names)} {'is' if alone else 'are'} not known to be right as "
+        f"{'it is' if alone else 'they are'} now, so the course's own {'is' if alone else 'are'} used "
         f"here. Run: grade check {names[0]}"
     )
 

@@ -43,6 +43,7 @@ class Group(StrEnum):
 
 
 GIVEN = "input"  # in place of an operation: what came in
+UNFINISHED = "unfinished"  # in place of a call: what was made in the one that raised
 _PLACE = re.compile(r"(\d{1,6},){4}\d{1,6}", re.ASCII)
 _COMPARED = {
     Group.OUTPUT: (Group.OUTPUT,),

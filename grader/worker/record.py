@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from traceback import walk_tb
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from grader.worker.frameworks import FrameworkName
-from grader.worker.names import GIVEN
+from grader.worker.names import GIVEN, UNFINISHED
 
 _MOST = 256  # tensors that are kept
 _HELD = 100  # tensors of variables that are kept
@@ -50,6 +51,7 @@ class Recorder(TorchDispatchMode):
         self._layer: nn.Module | None = None  # that ran in it
         self._name = ""  # of the call
         self._calls = 0
+        self._begun = 0  # how many tensors there were before the line that runs
         self.held: list[tuple[str, Tensor]] = []  # by variable, in order
         self._noted: dict[tuple[str, int, int], Tensor] = {}  # alive, so that no id comes again
         self._paused = False
@@ -77,6 +79,8 @@ class Recorder(TorchDispatchMode):
         def trace(frame: FrameType, event: str, _: Any) -> Any:
             if frame.f_code.co_filename not in self._labels:
                 return None
+            if event == "line":
+                self._begun = len(self.made)
             if event in ("line", "return"):
                 self._note(frame)
             return trace
@@ -87,6 +91,20 @@ class Recorder(TorchDispatchMode):
             yield
         finally:
             sys.settrace(before)
+
+    def end_with(self, error: BaseException) -> None:
+        """Mark what was made in the operation or call that raised: it came to nothing."""
+        raised = [frame for frame, _ in walk_tb(error.__traceback__)]
+        own = [frame for frame in raised if frame.f_code.co_filename in self._labels]
+        if not own:
+            return
+        place = _place(own[-1], self._labels)
+        calls = {"", f"{self._calls} {self._name}"[:_NAME] if self._call in raised else ""}
+        for number in range(len(self.made) - 1, self._begun - 1, -1):
+            made = self.made[number]
+            if not place or made.place != place or made.call not in calls:
+                return
+            self.made[number] = made._replace(call=UNFINISHED)
 
     def _current_place(self) -> tuple[Sequence[int], str]:
         """What runs now of the code's own: where it stands, and the call, by a number and a name.

@@ -526,3 +526,38 @@ def test_explain_takes_a_case_without_the_option_that_is_refused(shipped_engine:
     trace = _trace(shipped_engine, source, "exercise4", "FeedForward")
     assert not trace.case.gives
     assert "`expand` returns 77 numbers, and should return 20" in trace.trouble
+
+
+_JOINED = "unfolded = unfold_heads(attended, self.num_heads)  # (b, t, h*d)"
+
+
+@pytest.mark.parametrize(
+    ("line", "last"),
+    [
+        ("unfolded = attended.reshape(b, t, self.num_heads, -1)", (2, 7, 3, 4)),
+        ("unfolded = self.to_queries(x)[..., :-1].sin()", (2, 7, 11)),
+        ("unfolded = self.to_queries(attended.reshape(b, t, -1))[..., :-1] @ x", (2, 7, 11)),
+    ],
+    ids=["layer", "another layer before it", "product"],
+)
+def test_explain_lists_nothing_of_what_raised(
+    shipped_engine: Engine, line: str, last: tuple[int, ...]
+) -> None:
+    """A linear layer makes its input flat before it is refused: that is no result of the layer."""
+    text = edited(solution("exercise3"), (_JOINED, f"b, t, _ = x.shape\n        {line}"))
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    assert trace.trouble.startswith("Your run ended here")
+    assert trace.made[-1].values.shape == last
+
+
+def test_explain_lists_a_call_that_came_to_its_end(shipped_engine: Engine) -> None:
+    """Both calls stand in one line, and the outer one refuses before it makes anything."""
+    text = edited(
+        solution("exercise3"),
+        ("self.unify_heads = nn", "self.norm = nn.LayerNorm(99)\n        self.unify_heads = nn"),
+        ("output = self.unify_heads(unfolded)", "output = self.norm(self.unify_heads(unfolded))"),
+    )
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    assert trace.made[-1].steps == ("output",)
