@@ -302,10 +302,10 @@ def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -
     if not names:
         return ""
     alone = len(names) == 1
+    are, they = ("is", "it is") if alone else ("are", "they are")
     return (
-        f"Your {listed(names)} {'is' if alone else 'are'} not known to be right as "
-        f"{'it is' if alone else 'they are'} now, so the course's own {'is' if alone else 'are'} used "
-        f"here. Run: grade check {names[0]}"
+        f"Your {listed(names)} {are} not known to be right as {they} now, so the course's own "
+        f"{are} used here. Run: grade check {names[0]}"
     )
 
 
