@@ -119,7 +119,8 @@ def _of_others(told: Told, exercise: str, handed: str, command: str, width: int)
 def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:
     """Return where the lesson speaks of it, and what it says from some degree on."""
     passages = advice.lesson
-    if degree >= _QUOTED_FROM and len(passages) <= _QUOTED:
+    cut = any(p.text.endswith(":") for p in passages)  # before a drawing, which cannot be quoted
+    if degree >= _QUOTED_FROM and len(passages) <= _QUOTED and not cut:
         return [
             plain(f"lesson, “{p.section}”: {p.text}" if p.text else f"lesson, “{p.section}”")
             for p in passages

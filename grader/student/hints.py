@@ -25,6 +25,7 @@ _ARGUMENTS = "Read the docstring again, argument by argument: which of them does
 _BESIDE = (
     "Compare with the docstring what there is beside values: biases, types, dropout, exceptions."
 )
+_FORMULAS = "The formulas"  # a section of every lesson
 _DOCSTRING = (
     "Read the docstring once more: it says what goes in, what comes out and what is raised."
 )
@@ -181,7 +182,9 @@ def _of_step(
     further = (f"{what} the smallest case, and work the same numbers out by hand.", _run(failed))
     about = f"step {step}" if step else "drawn at random"
     own = [bug for bug in key.book.bugs if bug.target == target.name]
-    passages = _passages(target, lesson, [bug for bug in own if step and bug.step == step])
+    begins = [bug.lesson for bug in own if step and bug.step == step]
+    # which trap it is nobody knows: what explains the formula fits whatever is wrong
+    passages = tuple(p for p in find_passages(lesson, begins) if p.section == _FORMULAS)
     return Advice(
         target.name, about, diagnosis.sentence, _ladder(diagnosis.hint, *further), passages
     )

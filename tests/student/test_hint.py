@@ -9,7 +9,7 @@ from support import EXERCISES, SUBMISSIONS, RunGrade, edited, solution
 
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
-from grader.course.lesson import read_lesson
+from grader.course.lesson import Passage, read_lesson
 from grader.errors import UsageError
 from grader.grading.engine import Engine
 from grader.grading.trace import Trace, name_sizes, trace_target
@@ -291,12 +291,18 @@ def test_option_that_is_not_heard_has_the_passage_on_it(shipped_engine: Engine) 
     assert titles == ["The option unheard"]
 
 
-def test_wrong_step_has_the_passages_of_what_makes_it_wrong(shipped_engine: Engine) -> None:
+def test_wrong_step_has_the_passage_on_its_formula_and_no_trap(shipped_engine: Engine) -> None:
     text = solution("exercise1").replace("products * factor", "products * factor**0.5")
     advice = _advice_of(shipped_engine, "exercise1", text)
-    assert "The root of the wrong number" in [one.title for one in advice.lesson]
+    assert {one.section for one in advice.lesson} == {"The formulas"}
     shown = click.unstyle(render_told(Told(advice, 3), "exercise1"))
     assert "lesson, “The formulas”: “Why a square root?” (line " in shown
+
+
+def test_passage_that_ends_before_its_drawing_is_named_and_not_quoted() -> None:
+    lesson = (Passage("Shapes", "Folding, for two samples:", 54, "Folding"),)
+    advice = Advice("one", "topic", "", ("First.", "Second."), lesson)
+    assert "“Shapes”: “Folding” (line 54)" in click.unstyle(render_told(Told(advice, 2), "e"))
 
 
 def test_formula_of_a_quoted_passage_is_plain_text(shipped_engine: Engine) -> None:
