@@ -138,22 +138,6 @@ def test_page_escapes_all_that_a_submission_says() -> None:
     assert reader.text.count("alert('x')") >= 10
 
 
-@pytest.mark.parametrize(
-    ("reached", "said"),
-    [(False, "yours: not reached"), (True, "yours: it cannot be told which of your tensors it is")],
-    ids=["not reached", "not told"],
-)
-def test_page_says_of_a_tensor_that_is_not_there_what_explain_says(
-    *, reached: bool, said: str
-) -> None:
-    panel = replace(make_panel("output", np.eye(2), None), reached=reached)
-    result = ExerciseResult(
-        "exercise1", "", Status.FAILED, 0, 1, (), (Diagnosis("one", (), "", ""),), (), ""
-    )
-    exhibits = {"exercise1": (Exhibit("one", "", (panel,), None),)}
-    assert said in render_page(Document("", "", "", (result,)), exhibits)
-
-
 def test_page_of_a_blank_has_no_pictures(shipped_engine: Engine) -> None:
     page, _ = _page(shipped_engine, "stub", "exercise3")
     assert "<svg" not in page
