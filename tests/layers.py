@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "nbgrader": "errors worker records course handin execute grading batch classes report notebook",
     "cli": "errors version worker records course handin execute bundle grading audit student batch "
     "classes cluster likeness report notebook nbgrader",
-    "pytest_plugin": "errors records course handin execute checks grading student report",
+    "pytest_plugin": "errors records course handin execute compare checks grading student report",
     "__init__": "version notebook",
 }
 

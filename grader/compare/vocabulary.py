@@ -39,7 +39,7 @@ class Vocabulary:
         "graph"
     )
     biased: str = "give {} a bias: torch makes one unless told otherwise"
-    biased_norm: str = "give {} a bias: nn.LayerNorm has one, nn.RMSNorm has none"
+    biased_norm: str = "give {} a bias: not every norm of torch's has one"
     affine: str = "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?"
     unbiased: str = "make {} with bias=False"
     bias_passed_on: str = "pass `bias=bias` to {}"
@@ -109,7 +109,7 @@ _WORDS = {
         uncut="look for ops.stop_gradient, ops.convert_to_numpy, .detach() or another operation "
         "that cuts the path of the gradients",
         biased="give {} a bias: Keras' layers have one unless told otherwise",
-        biased_norm="give {} a bias: LayerNormalization has one, RMSNormalization has none",
+        biased_norm="give {} a bias: not every norm of Keras' has one",
         affine="a norm needs gamma and beta: is one missing, or scale=False or center=False?",
         unbiased="make {} with use_bias=False",
         bias_passed_on="pass `use_bias=use_bias` to {}",

@@ -97,7 +97,7 @@ def printed_lines(result: ExerciseResult, width: int) -> list[str]:
     """Return the beginning of what the code printed, warnings too."""
     if not result.output:
         return []
-    lines = ["", click.style("  Printed while your code ran, over all cases:", dim=True)]
+    lines = ["", click.style("  Printed by your code, in all cases:", dim=True)]
     for printed in result.output.splitlines()[:_PRINTED]:
         # what a terminal wraps by itself would begin a line, as our own words do
         shown = wrapped(printed, width, first="    ", hang=4)

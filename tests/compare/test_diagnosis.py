@@ -609,3 +609,17 @@ def test_zeros_get_no_two_names(grade_text: Callable[..., Any]) -> None:
     result = grade_text({"exercise9": edited(solution("exercise9"), zero)})
     found = [one for one in result.diagnoses if one.target == "CrossAttention"]
     assert all(len(one.bugs) < 2 for one in found), found
+
+
+def test_another_epsilon_is_no_dropout(grade_text: Callable[..., Any]) -> None:
+    swaps = [
+        (
+            f"self.norm{i} = nn.LayerNorm(embed_dim)",
+            f"self.norm{i} = nn.LayerNorm(embed_dim, eps=1e-6)",
+        )
+        for i in (1, 2)
+    ]
+    unheard = ("self.norm_first = norm_first", "self.norm_first = False")
+    result = grade_text({"exercise5": edited(solution("exercise5"), *swaps, unheard)})
+    check = find_check(result, "EncoderLayer/property/no-dropout-by-default")
+    assert not check.failed, check.message

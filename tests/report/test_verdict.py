@@ -62,7 +62,7 @@ def test_deviations_name_the_command_that_tells_more(command: str) -> None:
 
 def test_what_was_printed_is_told_to_be_of_all_cases() -> None:
     result = replace(_result(Kind.NUMERIC), output="seen")
-    told = "Printed while your code ran, over all cases:"
+    told = "Printed by your code, in all cases:"
     assert told in click.unstyle(render_result(result))
     assert told in render_fragment(Document("c", "e", "k", (result,)), {})
 
