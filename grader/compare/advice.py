@@ -61,7 +61,8 @@ def advise_on_error(
     for pattern, rule in (*terms_of(evidence.framework).rules, *_RULES):
         found = pattern.search(message)
         if found and (reason := rule(found, scene)) is not None:
-            lost = thrown_away(evidence) if error.type == "RuntimeError" else ""
+            of_sizes = error.type == "RuntimeError"
+            lost = thrown_away(evidence, scene.line.names) if of_sizes else ""
             return Reason(lost, Trap.THROWN_AWAY) if lost else reason
     if not error.frames:
         return Reason(_ALWAYS.get(error.type, _NO_LINE))

@@ -186,14 +186,31 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
 
 
 def undefined(found: Found, scene: Scene) -> Reason | None:
-    """Say of a name that it is an argument of the constructor, which another method asks for."""
-    own = arguments_of(scene.evidence.source, "__init__", scene.evidence.target.name)
-    if found[1] not in own:
-        return None
-    return Reason(
-        f"`{found[1]}` is known in __init__ alone: keep it there as `self.{found[1]}`, and write "
-        "that here"
-    )
+    """Say of a name that it wants `self.` or an import, or that only the constructor knows it."""
+    name, target = found[1], scene.evidence.target.name
+    if name in scene.attributes_of(target):
+        return Reason(f"write `self.{name}`: that is how your constructor keeps it")
+    if name in arguments_of(scene.evidence.source, "__init__", target):
+        return Reason(
+            f"`{name}` is known in __init__ alone: keep it there as `self.{name}`, and write "
+            "that here"
+        )
+    if (line := _IMPORTS.get(name)) is not None:
+        return Reason(f"write `{line}` at the top of the file")
+    return None
+
+
+_IMPORTS = {
+    "F": "from torch.nn import functional as F",
+    "einsum": "from torch import einsum",
+    "keras": "import keras",
+    "math": "import math",
+    "nn": "from torch import nn",
+    "np": "import numpy as np",
+    "ops": "from keras import ops",
+    "rearrange": "from einops import rearrange",
+    "torch": "import torch",
+}
 
 
 def one_truth_value(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules

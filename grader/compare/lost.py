@@ -1,8 +1,8 @@
 """Lines of a target that lose something: a new tensor, the graph of gradients, a layer."""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache, partial
 
 from grader.compare.evidence import Evidence
 from grader.compare.statement import shown
@@ -18,9 +18,17 @@ _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
 
 
-def thrown_away(evidence: Evidence) -> str:
-    """Say which line of a target makes a new tensor that nothing keeps, "" where none does."""
-    return _told(evidence, _thrown, "`{}` makes a new tensor, and nothing keeps it")
+def thrown_away(evidence: Evidence, read: Collection[str] | None = None) -> str:
+    """Say which line of a target makes a new tensor that nothing keeps, "" where none does.
+
+    With `read`, the names that a line reads: only a tensor made of one of these.
+    """
+
+    def look(text: str, target: str) -> Sequence[tuple[int, str]]:
+        found = _thrown(text, target)
+        return [place for place, names in found if read is None or names.intersection(read)]
+
+    return _told(evidence, look, "`{}` makes a new tensor, and nothing keeps it")
 
 
 def cut_at(evidence: Evidence) -> str:
@@ -33,6 +41,14 @@ def local_layer(evidence: Evidence) -> str:
     return _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
 
 
+def unreturned(evidence: Evidence) -> str:
+    """Say what the last line of a target that has no return computes, "" where another thing is.
+
+    It is the method that computes, where the target is a class.
+    """
+    return _told(evidence, partial(_unreturned, evidence.words.method), "write `return {}`")
+
+
 def _told(evidence: Evidence, look: _Look, words: str) -> str:
     for label, text in evidence.source.units:
         for line, code in look(text, evidence.target.name):
@@ -41,15 +57,16 @@ def _told(evidence: Evidence, look: _Look, words: str) -> str:
 
 
 @lru_cache(maxsize=32)  # each check of a target that fails asks
-def _thrown(text: str, target: str) -> Sequence[tuple[int, str]]:
-    """The statements that are nothing but a new tensor."""
+def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]]:
+    """The statements that are nothing but a new tensor, and the names that each reads."""
     found = []
     for node in _inside(text, target):
         if isinstance(node, ast.Expr):
             made = node.value.func if isinstance(node.value, ast.Call) else node.value
             new = isinstance(made, ast.Attribute) and made.attr in _NEW
             if new or isinstance(made, ast.BinOp | ast.UnaryOp | ast.Compare):
-                found.append((node.lineno, shown(node.value)))
+                names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                found.append(((node.lineno, shown(node.value)), names))
     return found
 
 
@@ -78,6 +95,23 @@ def _local(text: str, target: str) -> Sequence[tuple[int, str]]:
             if isinstance(one.targets[0], ast.Name) and one.targets[0].id not in read
         ]
     return []
+
+
+def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
+    """What the last statement computes, or the name that it gives it, where nothing is returned."""
+    names = (target, method)
+    makers = [
+        node
+        for node in _inside(text, target)
+        if isinstance(node, ast.FunctionDef) and node.name in names
+    ]
+    if len(makers) != 1 or any(isinstance(node, ast.Return) for node in ast.walk(makers[0])):
+        return []
+    last = makers[0].body[-1]
+    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+        return [(last.lineno, last.targets[0].id)]
+    made = isinstance(last, ast.Expr) and isinstance(last.value, ast.BinOp | ast.Call)
+    return [(last.lineno, shown(last.value))] if made else []  # type: ignore[attr-defined]
 
 
 def _inside(text: str, target: str) -> Iterator[ast.AST]:

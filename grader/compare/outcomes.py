@@ -13,8 +13,7 @@ from grader.compare.evidence import (
     Judgement,
 )
 from grader.compare.explain import describe_student_error, explain_status
-from grader.compare.lost import cut_at, thrown_away
-from grader.compare.vocabulary import Vocabulary
+from grader.compare.lost import cut_at, thrown_away, unreturned
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
@@ -310,7 +309,7 @@ def _of_other_type(evidence: Evidence, name: str, part: ReturnedValue) -> Judgem
     return Judgement(
         Status.FAILED,
         f"`{target.name}` should return {label}, it returned {_shown_part(part)}",
-        next_step=NUMBER_STEP if of_tensor else _return_step(part.type, what, evidence.words),
+        next_step=NUMBER_STEP if of_tensor else _return_step(evidence, part.type, what),
         fault=Fault.TYPE,
     )
 
@@ -338,16 +337,16 @@ def _dict_form(target: Target, info: Info) -> Judgement | None:
     )
 
 
-def _return_step(returned: str, due: str, words: Vocabulary) -> str:
+def _return_step(evidence: Evidence, returned: str, due: str) -> str:
     if returned == "NoneType":
-        return "check that every path ends in a return"
+        return unreturned(evidence) or "check that every path ends in a return"
     if returned in _TENSORS:
         return "return numbers of the input's dtype, on the input's device"
     if returned in ("tuple", "list", "dict", "generator"):
         return f"return {due.replace('a ', 'the ', 1)} itself, and nothing beside it"
     if due == "a number":
         return NUMBER_STEP
-    return words.tensors
+    return evidence.words.tensors
 
 
 def _shown_part(part: ReturnedValue) -> str:

@@ -98,6 +98,11 @@ def unequal(found: Found, scene: Scene) -> Reason:
             f"({one} and {other}): keep the axis, with {scene.evidence.words.axis_kept}",
             Trap.AXIS_DROPPED,
         )
+    if scene.line.multiplies:
+        return Reason(
+            f"`*` multiplies number by number, so both sides need the same shape, and along axis "
+            f"{axis} one has {one} and the other {other}: a product of matrices is written `@`"
+        )
     return Reason(
         f"along axis {axis} one tensor has {one} and the other {other}: shapes are compared from "
         "the last axis on, so print both just before the line"

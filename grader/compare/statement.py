@@ -84,6 +84,16 @@ class Statement:
         return any(isinstance(target, ast.Subscript) for target in targets)
 
     @property
+    def multiplies(self) -> bool:
+        """Whether it is a product number by number, of two things that may be tensors."""
+        value = getattr(self.node, "value", None)  # of an assignment or a return
+        return (
+            isinstance(value, ast.BinOp)
+            and isinstance(value.op, ast.Mult)
+            and not any(isinstance(one, ast.Constant) for one in (value.left, value.right))
+        )
+
+    @property
     def input_name(self) -> str:
         """What the function around calls its first argument beside self."""
         if self.function is None:

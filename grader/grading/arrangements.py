@@ -162,6 +162,33 @@ def settled(
     return ways
 
 
+def kept_within(
+    way: Arrangement, inner: Sequence[Bound], outer: Sequence[Bound]
+) -> Arrangement | None:
+    """Return the way of a module's parameters from that of a part that holds them all.
+
+    `inner` is what the part's parameters are by themselves, where `way` is the right one, and
+    `outer` what those of the module are guessed to be. None where it does not hold such a part, or
+    has other parameters as well.
+    """
+    held = {other.name: other.roles for other in outer}
+    within = [
+        [(one.roles, roles) for name, roles in held.items() if name.endswith(f".{one.name}")]
+        for one in inner
+    ]
+    if len(inner) != len(outer) or any(len(found) != 1 for found in within):
+        return None
+    pairs = [pair for ((own, roles),) in within for pair in zip(own, roles, strict=False)]
+    names = {own: role for own, _ in pairs for _, role in pairs if role.endswith(f".{own}")}
+    if len(names) != len(pairs):
+        return None
+    stems = {_stem(own): _stem(role) for own, role in names.items()}
+    played = [(_stem(role), stems[_stem(own)]) for own, role in pairs]
+    layers = {role: own for role, own in played if role != own}
+    rows = tuple(replace(one, layers=tuple(stems[n] for n in one.layers)) for one in way.rows)
+    return Arrangement(layers, rows, frozenset(names[role] for role in way.turned))
+
+
 def _part_of(own: str, meant: Mapping[str, str]) -> str:
     """The part of a layer, "" where nothing is known; one head's layer is that of a list of one."""
     if own in meant:

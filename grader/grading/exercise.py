@@ -92,7 +92,8 @@ def run_exercise(
     if source.problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, trains)
+    uses = {t.name: _causes_of(exercise, source, t.name) for t in exercise.targets}
+    rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, uses, trains)
     rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
     if key.plan.split != PUBLIC:

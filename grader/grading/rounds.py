@@ -32,7 +32,7 @@ from grader.course.models import Course
 from grader.execute.clock import Clock, End
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Collected, Job, SharedChild, collect
-from grader.grading.arrangements import Arrangement, arrangements_of, settled
+from grader.grading.arrangements import Arrangement, arrangements_of, kept_within, settled
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.key import AnswerKey
@@ -65,6 +65,7 @@ class Rounds:
     warm: WarmProcess
     jobs: dict[Earlier, Job]  # by what imports of earlier exercises find; a child each
     clock: Clock  # of the whole submission
+    uses: Mapping[str, Sequence[str]]  # by target, those of the same file that its text names
     trains: bool = False  # whether trainings are run
     left: float = field(init=False, default=0.0)  # seconds that children may still run
     told: str = field(init=False, default="")  # the limit that is reached then
@@ -72,6 +73,7 @@ class Rounds:
     answers32: dict[str, Answer] = field(default_factory=dict)
     trained: dict[str, Answer] = field(default_factory=dict)
     arranged: dict[str, dict[str, Arrangement]] = field(default_factory=dict)
+    _parts: set[str] = field(init=False, default_factory=set)  # targets whose ways a part tells
     # for what is run to explain and earns nothing; of no use once the exercise is graded
     kept: SharedChild = field(init=False, default_factory=SharedChild)
     _recorded: dict[str, Answer] = field(init=False, default_factory=dict)
@@ -136,7 +138,7 @@ class Rounds:
         they are taken already. They tell what is wrong, and earn nothing.
         """
         ways = arrangements_of(call, self.answers[call.id].info.bound)[:_RECORDED]
-        if not ways or self._way(call) != Arrangement({}):
+        if not ways or call.target in self._parts or self._way(call) != Arrangement({}):
             return None
         steps = self.key.steps(call.id)
         usual = rank_steps(names, steps, self.record([call])[call.id])
@@ -189,12 +191,32 @@ class Rounds:
                 continue
             if self._way(calls[0]) != Arrangement({}):
                 continue  # found in float64
-            way = self._find_arrangement(made, calls) or Arrangement({})
+            way = self._way_of_part(made, calls[0])
+            if way is None:
+                way = self._find_arrangement(made, calls) or Arrangement({})
+            else:
+                self._parts.add(target)
             self.arranged[target] = _settled(way, calls[0], made)
             own = [call for call in made.calls if call.target == target]
             if changed := [call for call in own if self._way(call) != Arrangement({})]:
                 again = self._run_in(made.kind, made.calls, made.dtype)
                 made.answers.update({call.id: again[call.id] for call in changed})
+
+    def _way_of_part(self, made: "_Made", first: Call) -> Arrangement | None:
+        """Return the way in which a target that this one holds is right by itself.
+
+        One part's rows do not lie in one order here and in another there. None where no such
+        part is held, or it is not right.
+        """
+        answers = {**self.answers, **made.answers}
+        for part in self.uses[first.target]:
+            own = plain_calls(self.key, part)
+            if own and self._agree(own, answers):
+                bound = [answers[call.id].info.bound for call in (own[0], first)]
+                way = kept_within(self._way(own[0]), *bound) if bound[0] else None
+                if way is not None:
+                    return way
+        return None
 
     def _find_arrangement(self, made: "_Made", calls: Sequence[Call]) -> Arrangement | None:
         """Return the first way in which some calls have right values, or those of a known bug."""

@@ -351,6 +351,27 @@ RAISED = {
         (("output = weights @ x  # (b, t, k)", "if False:\n        output = weights @ x"),),
         "no line that runs before it gives that name a value",
     ),
+    "a layer without self": Raised(
+        "exercise2", "QKVProjection",
+        (("self.to_keys(x)", "to_keys(x)"),),
+        "write `self.to_keys`: that is how your constructor keeps it",
+    ),
+    "an import that is missing": Raised(
+        "exercise3", "fold_heads",
+        ((_SPLIT, "split = torch.reshape(x, (b, t, num_heads, d))"),),
+        "write `import torch` at the top of the file",
+    ),
+    "a star for an at": Raised(
+        "exercise1", "scaled_dot_product_attention",
+        (("output = weights @ value", "output = weights * value"),),
+        "`*` multiplies number by number, so both sides need the same shape, and along axis",
+    ),
+    "another line's tensor is thrown away": Raised(
+        "exercise3", "MultiHeadSelfAttention",
+        ((_UNFOLDED, "keys.transpose(1, 2)\n        unfolded = attended"),),
+        "`unify_heads` gets ",
+        "Folding, for two samples",
+    ),
     "one head's product": Raised(
         "exercise2", "QKVProjection",
         ((_KEYS, "self.to_keys = nn.Parameter(torch.randn(head_dim, embed_dim))"),

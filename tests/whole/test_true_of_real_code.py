@@ -1,6 +1,17 @@
 """What a report says of code as people write it is so, and leads to what is wrong first."""
 
-from support import GradeText, edited, find_check, solution, target_checks
+from itertools import permutations
+
+import pytest
+from support import (
+    GradeText,
+    assert_full,
+    assert_target_full,
+    edited,
+    find_check,
+    solution,
+    target_checks,
+)
 
 from grader.records.results import ExerciseResult, Kind, Status
 
@@ -94,3 +105,66 @@ class AttentionHead(nn.Module):
 """
     told = _told(grade_text({"exercise2": text}), "AttentionHead")
     assert "has as many numbers in its parameters" not in told
+
+
+FUSED = """
+class QKVProjection(nn.Module):
+    def __init__(self, embed_dim, head_dim, *, bias=False):
+        super().__init__()
+        self.lin = nn.Linear(embed_dim, 3 * head_dim, bias=bias)
+
+    def forward(self, x):
+        {first}, {second}, {third} = self.lin(x).chunk(3, dim=-1)
+        return queries, keys, values
+
+
+class AttentionHead(nn.Module):
+    def __init__(self, embed_dim, head_dim, *, bias=False):
+        super().__init__()
+        self.projection = QKVProjection(embed_dim, head_dim, bias=bias)
+
+    def forward(self, x):
+        queries, keys, values = self.projection(x)
+        return scaled_dot_product_attention({query}, {key}, values)
+"""
+IMPORTS = """from torch import nn
+from exercise1_attention import scaled_dot_product_attention
+
+"""
+
+
+@pytest.mark.parametrize("order", [*permutations(("queries", "keys", "values"))], ids="-".join)
+def test_part_that_is_right_keeps_the_order_of_its_rows_where_it_is_held(
+    grade_text: GradeText, order: tuple[str, ...]
+) -> None:
+    """What changes places behind a right projection is no other order of its fused rows."""
+    names = dict(zip(("first", "second", "third"), order, strict=True))
+    right = FUSED.format(**names, query="queries", key="keys")
+    assert_full(grade_text({"exercise2": IMPORTS + right}))
+    wrong = FUSED.format(**names, query="keys", key="queries")
+    result = grade_text({"exercise2": IMPORTS + wrong})
+    assert_target_full(result, "QKVProjection")
+    assert "keys and queries change places" in _told(result, "AttentionHead")
+    assert find_check(result, "AttentionHead/numeric").status is Status.FAILED
+
+
+def test_heads_that_are_never_folded_are_named(grade_text: GradeText) -> None:
+    edits = [
+        (f"folded_{name} = fold_heads({name}, self.num_heads)", f"folded_{name} = {name}")
+        for name in ("queries", "keys", "values")
+    ]
+    last = ("unfolded = unfold_heads(attended, self.num_heads)", "unfolded = attended")
+    result = grade_text({"exercise3": edited(HEADS, *edits, last)})
+    assert "the heads are not folded" in _told(result, "MultiHeadSelfAttention")
+
+
+@pytest.mark.parametrize("last", ["weights @ x", "output = weights @ x"])
+def test_last_line_that_returns_nothing_is_told_with_what_to_write(
+    grade_text: GradeText, last: str
+) -> None:
+    text = "import torch\n\n\ndef self_attention(x):\n"
+    text += f"    weights = torch.softmax(x @ x.mT, dim=-1)\n    {last}\n"
+    check = find_check(grade_text({"exercise1": text}), "self_attention/shape")
+    due = last.partition(" = ")[0]
+    assert check.next_step.startswith(f"write `return {due}` (")
+    assert check.next_step.endswith("line 6)")
