@@ -214,7 +214,9 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         sentence = f"{what} ({named_in_full([one.name for one in surplus])})"
         layers = named_in_full([one.name.rpartition(".")[0] or one.name for one in surplus])
         heard = asked and "bias" not in evidence.unknown_options
-        step = (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
+        alone = all("." not in one.name for one in surplus)  # of no layer
+        way = evidence.words.bias_passed_on if heard else evidence.words.unbiased
+        step = f"take {layers} out" if alone else way.format(layers)
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
 

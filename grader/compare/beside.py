@@ -27,19 +27,28 @@ def other_item(info: Info, due: tuple[int, ...]) -> str:
     return f"return the {_ORDINALS[fits[0]]} of them alone: it has the shape that is due"
 
 
-def with_spare_axes(label: str, came: tuple[int, ...], due: tuple[int, ...]) -> Judgement:
-    """Judge an output with axes of one too many, and say where they stand if sizes tell it."""
+def with_spare_axes(
+    label: str, came: tuple[int, ...], due: tuple[int, ...], *, always: bool
+) -> Judgement:
+    """Judge an output with axes of one too many, and say where they stand if sizes tell it.
+
+    Where they are not there `always`, taking them away would take others away elsewhere.
+    """
     wrong, count = shape_difference(came, due), max(len(came) - len(due), 0)
     what = "an axis of one" if count == 1 else f"{count} axes of one"
     ones = [place for place, size in enumerate(came) if size == 1]
     ways = [gone for gone in combinations(ones, count) if _without(came, gone) == due]
     (where, index) = _placed(ways[0], len(came)) if len(ways) == 1 else ("", "")
-    step = f": `[{index}]` at the end takes it away" if index else ""
+    step = (
+        f"return it without: `[{index}]` at the end takes it away" if index else "return it without"
+    )
+    if not always:
+        step = "with other inputs it does not come: does a parameter have more axes than x there?"
     return Judgement(
         Status.FAILED,
         f"{label} has {what}{where} that nobody asked for",
         wrong.message,
-        f"return it without{step}",
+        step,
         wrong.expected,
         wrong.actual,
         fault=Fault.SHAPE,

@@ -207,10 +207,25 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
             return _of_several(evidence, answer) or _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
             label = _label(evidence, tensor_name(Group.OUTPUT, name))
-            return with_spare_axes(label, tuple(part.shape or ()), came.shape)
+            return with_spare_axes(
+                label, tuple(part.shape or ()), came.shape, always=_has_spare_axes(evidence, name)
+            )
         if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
             return _of_numbers(clean(part.dtype, 80))
     return None
+
+
+def _has_spare_axes(evidence: Evidence, output: str) -> bool:
+    """Whether an output has axes of one too many wherever it came."""
+    place = list(evidence.target.outputs).index(output)
+    key = tensor_name(Group.OUTPUT, output)
+    answers = (evidence.answers[c.id] for c in evidence.numeric_calls(Action.FORWARD))
+    came = [
+        (tuple(parts[place].shape or ()), answer.tensors[key].shape)
+        for answer in answers
+        if key in answer.tensors and len(parts := answer.info.parts) > place
+    ]
+    return all(len(shape) > len(due) for shape, due in came)
 
 
 def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
@@ -230,9 +245,11 @@ def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
 
 
 def _of_numbers(dtype: str) -> Judgement:
+    # the float's width is grader's choice, which makes float64 the default dtype
+    came = "holds floating-point numbers" if "float" in dtype else f"is {dtype}"
     return Judgement(
         Status.FAILED,
-        f"the output is {dtype}, where true and false are asked for",
+        f"the output {came}, where true and false are asked for",
         next_step=_TRUTHS_STEP,
         expected=Facts(dtype="bool"),
         actual=Facts(dtype=dtype),

@@ -43,8 +43,13 @@ class Dtype(Kind):
         right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
         if not right or not all(_is_rounded(evidence, call) for call in calls):
             return ""
-        in_float32 = all(_is_float32(evidence, call) for call in calls)
-        return f"it computes in float32 where {_due(evidence)}" if in_float32 else _EITHER
+        if all(_is_float32(evidence, call) for call in calls):
+            return f"it computes in float32 where {_due(evidence)}"
+        others = [call for call in calls if _dtypes(evidence, call) != {"float64"}]
+        if others and all(_is_exact(evidence, call) for call in calls if call not in others):
+            cases = f"{len(others)} of {len(calls)} cases"
+            return f"the output of {cases} is float32 where {_due(evidence)}"
+        return _EITHER
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -60,7 +65,7 @@ class Dtype(Kind):
 def _told(evidence: Evidence, call: Call) -> Judgement:
     """Say how outputs that are right at float32's tolerance differ from the right ones."""
     outputs = outputs_of(evidence.answers[call.id])
-    dtypes = {array.dtype.name for array in outputs.values()}
+    dtypes = _dtypes(evidence, call)
     if dtypes == {"float64"} and not _is_rounded(evidence, call):
         due = outputs_of(evidence.key.answers[call.id])
         off = max(float(np.abs(outputs[name] - due[name]).max(initial=0)) for name in due)
@@ -80,6 +85,15 @@ def _due(evidence: Evidence) -> str:
         one.kind for one in evidence.target.input_specs.values() if isinstance(one, TensorSpec)
     ]
     return "the input is float64" if "float" in given else "torch's default dtype is float64"
+
+
+def _dtypes(evidence: Evidence, call: Call) -> set[str]:
+    return {array.dtype.name for array in outputs_of(evidence.answers[call.id]).values()}
+
+
+def _is_exact(evidence: Evidence, call: Call) -> bool:
+    """Whether outputs are right at float64's tolerance."""
+    return judge_call(evidence, call, Group.OUTPUT).precision == "float64"
 
 
 def _is_rounded(evidence: Evidence, call: Call) -> bool:

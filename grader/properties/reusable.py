@@ -15,11 +15,14 @@ from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
 from grader.records.ids import MAIN
 from grader.worker.names import Group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 
 
 class Reusable(Kind):
-    """One module serves several inputs, one after the other, of other shapes and values."""
+    """One module serves several inputs, one after the other, of other shapes and values.
+
+    What its caller writes into a result shows in no later one.
+    """
 
     by_values: ClassVar[bool] = True
 
@@ -51,11 +54,16 @@ class Reusable(Kind):
         outcome = judge_call(evidence, evidence.call_of(self.name), Group.OUTPUT)
         if outcome.passed or outcome.fault in (*NOT_THERE, Fault.UNBOUND):
             return PASSED if outcome.passed else outcome
+        of_module = evidence.target.kind is not TargetKind.FUNCTION
         return Judgement(
             outcome.status,
-            f"a later input of another shape fails on the same module: {outcome.message}",
+            f"a later input of another shape fails on the same module: {outcome.message}"
+            if of_module
+            else f"once its caller has changed a result, the next one is wrong: {outcome.message}",
             outcome.detail,
-            "read the sizes from the input at each call, and keep nothing between calls",
+            "read the sizes from the input at each call, and keep nothing between calls"
+            if of_module
+            else "make a new tensor at each call, and keep nothing between calls",
             case=outcome.case,
             place=outcome.place,
         )

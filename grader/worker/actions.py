@@ -173,10 +173,18 @@ def _run_backward(bench: Workbench, call: WorkerCall, outputs: Sequence[Any]) ->
 def _reuse(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     ready.function(*bench.targets.inputs(call.inputs))
-    # what is kept of a call may show only where the next has its shape
+    # what is kept of a call may show only where the next has its shape, or once it was changed
     again = bench.targets.inputs(call.again)
-    ready.function(*(v.flip(0) if isinstance(v, Tensor) and v.dim() else v for v in again))
+    flipped = [v.flip(0) if isinstance(v, Tensor) and v.dim() else v for v in again]
+    _spoil(ready.function(*flipped))
     claim.add_returned(call, ready.function(*again))
+
+
+def _spoil(returned: object) -> None:
+    """Write into a tensor that was returned, as its caller may."""
+    if isinstance(returned, Tensor):
+        with torch.no_grad(), contextlib.suppress(RuntimeError):  # where nobody can write into it
+            returned.zero_()
 
 
 def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

@@ -44,7 +44,11 @@ def passed(course: CourseFolder, text: str) -> None:
     [
         ("x >= -1", "numeric", "are wrong, the first at ["),
         ("(x > 0).long()", "shape", "is int64, where true and false are asked for"),
-        ("(x > 0).double()", "shape", "is float64, where true and false are asked for"),
+        (
+            "(x > 0).double()",
+            "shape",
+            "holds floating-point numbers, where true and false are asked for",
+        ),
         ("(x > 0).double() - 1", "numeric", "the dtype should be bool, it is float64"),
         ("(x > 0) * 2", "numeric", "the dtype should be bool, it is int64"),
         ("(x > 0)[0]", "shape", "the output has the wrong shape"),

@@ -168,3 +168,56 @@ def test_last_line_that_returns_nothing_is_told_with_what_to_write(
     due = last.partition(" = ")[0]
     assert check.next_step.startswith(f"write `return {due}` (")
     assert check.next_step.endswith("line 6)")
+
+
+MASKS = solution("exercise8")
+CUT = solution("exercise11")
+NORM = solution("exercise9")
+
+
+def test_mask_that_its_caller_can_spoil_is_found(grade_text: GradeText) -> None:
+    """A table of masks that is handed out itself is another one once its caller writes to it."""
+    kept = ("def causal_mask(", "@functools.lru_cache\ndef causal_mask(")
+    imported = ("import math\n", "import functools\nimport math\n")
+    check = find_check(
+        grade_text({"exercise8": edited(MASKS, kept, imported)}), "causal_mask/property/reusable"
+    )
+    assert "once its caller has changed a result, the next one is wrong" in check.message
+    assert check.next_step == "make a new tensor at each call, and keep nothing between calls"
+
+
+def test_mask_that_nobody_can_write_into_is_right(grade_text: GradeText) -> None:
+    shared = "torch.ones((), dtype=torch.bool, device=device).expand(seq_len, seq_len).tril()"
+    text = edited(MASKS, ("def causal_mask(", "def _other_mask("))
+    text += f"\n\ndef causal_mask(seq_len, *, device=None):\n    return {shared}\n"
+    assert_target_full(grade_text({"exercise8": text}), "causal_mask")
+
+
+def test_one_case_in_float32_is_told_as_that(grade_text: GradeText) -> None:
+    text = edited(CUT, (".to(logits.dtype)", ".float()"))
+    told = _told(grade_text({"exercise11": text}), "next_token_probabilities")
+    assert "is float32 where the input is float64" in told
+    assert "last digits" not in told
+
+
+def test_axes_that_come_with_some_inputs_alone_are_not_indexed_away(
+    grade_text: GradeText,
+) -> None:
+    ones, zeros = "torch.ones(embed_dim)", "torch.zeros(embed_dim)"
+    text = edited(
+        NORM, (ones, ones.replace("(e", "(1, 1, e")), (zeros, zeros.replace("(e", "(1, 1, e"))
+    )
+    result = grade_text({"exercise9": text})
+    steps = [c.next_step for c in target_checks(result, "LayerNorm")]
+    assert not any("[0]" in step for step in steps)
+    assert any("does a parameter have more axes" in step for step in steps)
+
+
+def test_parameter_of_no_layer_is_to_be_taken_out(grade_text: GradeText) -> None:
+    made = "self.norm = nn.LayerNorm(embed_dim)"
+    text = edited(
+        solution("exercise10"),
+        (made, f"{made}\n        self.out_bias = nn.Parameter(torch.zeros(vocab_size))"),
+    )
+    result = grade_text({"exercise10": text})
+    assert any("take `out_bias` out" in c.next_step for c in target_checks(result, "LanguageModel"))
