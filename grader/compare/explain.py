@@ -277,9 +277,12 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         return stub  # what a constructor still lacks is no mistake yet
     words = evidence.words
     wanted = _sought(evidence, answer)
-    present = _left_first(evidence, answer, case)
-    there = [Sized(clean(one.name, 60), tuple(one.shape)) for one in present]
-    sought, turned = _named(evidence, wanted), _is_turned(wanted, there)
+    left, taken = (
+        [Sized(clean(one.name, 60), tuple(one.shape)) for one in some]
+        for some in _left_and_taken(evidence, answer, case)
+    )
+    there = [*left, *taken]
+    sought, turned = _named(evidence, wanted), _is_turned(wanted, left)
     shown = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
     outcome = Judgement(
         Status.FAILED,
@@ -322,8 +325,10 @@ def _named(evidence: Evidence, wanted: Sequence[Sized]) -> str:
     )
 
 
-def _left_first(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> list[ParameterShape]:
-    """What a module has, beginning with what is of no shape that another part has taken."""
+def _left_and_taken(
+    evidence: Evidence, answer: Answer, case: DrawnCase | None
+) -> tuple[list[ParameterShape], list[ParameterShape]]:
+    """What a module has: what is of no shape that another part has taken, and all else."""
     sought = {one.name for one in answer.info.sought}
     calls = [c for c in evidence.calls if case is not None and c.case == case.id]
     taken = [role.shape for call in calls[:1] for role in call.roles if role.name not in sought]
@@ -335,7 +340,7 @@ def _left_first(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> l
         if found:
             taken.remove(shape)
         (others if found else left).append(one)
-    return [*left, *others]
+    return left, others
 
 
 def _is_turned(wanted: Sequence[Sized], there: Sequence[Sized]) -> bool:

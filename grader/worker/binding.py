@@ -210,13 +210,18 @@ class _Search:
     def _parts_a_layer(self, role: Role, item: Item) -> bool:
         """Whether a layer's weight and bias would go to different layers of the reference."""
         stem, layer = _stem(role.name), _layer_of(item.meant)
-        if not layer:
+        if not layer or not self._is_whole(layer):
             return False
         for bond in self.bonds:
             of_stem = any(_stem(other.name) == stem for other in bond.roles)
             if of_stem != (_layer_of(bond.item.meant) == layer):
                 return True
         return False
+
+    def _is_whole(self, layer: str) -> bool:
+        """Whether there are both a weight and a bias of a layer: else it may hold layers itself."""
+        names = {one.meant for one in (*self.items, *(bond.item for bond in self.bonds))}
+        return all(f"{layer}.{last}" in names for last in _KINDS)
 
     def _by_exact_name(self) -> None:
         by_name = {item.meant: item for item in self.items}

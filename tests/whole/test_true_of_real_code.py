@@ -221,3 +221,53 @@ def test_parameter_of_no_layer_is_to_be_taken_out(grade_text: GradeText) -> None
     )
     result = grade_text({"exercise10": text})
     assert any("take `out_bias` out" in c.next_step for c in target_checks(result, "LanguageModel"))
+
+
+def test_second_layer_is_not_taken_for_the_first_one_turned(grade_text: GradeText) -> None:
+    made = "self.expand = nn.Linear(embed_dim, size)"
+    text = edited(NETWORK, (made, made.replace("size)", "2 * size)")))
+    result = grade_text({"exercise4": text})
+    steps = [c.next_step for c in target_checks(result, "FeedForward")]
+    assert not any("exchange the two lengths" in step for step in steps)
+
+
+def test_stacked_biases_beside_stacked_weights_are_found_in_a_part(grade_text: GradeText) -> None:
+    text = """import torch
+from torch import nn
+from exercise1_attention import scaled_dot_product_attention
+
+
+class QKVProjection(nn.Module):
+    def __init__(self, embed_dim, head_dim, bias=False):
+        super().__init__()
+        self.qkv = nn.Parameter(torch.randn(3, head_dim, embed_dim) / embed_dim**0.5)
+        self.bias = nn.Parameter(torch.zeros(3, head_dim)) if bias else None
+
+    def forward(self, x):
+        out = torch.einsum("btk,ndk->nbtd", x, self.qkv)
+        if self.bias is not None:
+            out = out + self.bias[:, None, None]
+        return out.unbind(0)
+
+
+class AttentionHead(nn.Module):
+    def __init__(self, embed_dim, head_dim, bias=False):
+        super().__init__()
+        self.projection = QKVProjection(embed_dim, head_dim, bias)
+
+    def forward(self, x):
+        return scaled_dot_product_attention(*self.projection(x))
+"""
+    assert_full(grade_text({"exercise2": text}))
+
+
+def test_norm_over_time_and_embedding_is_named_as_that(grade_text: GradeText) -> None:
+    text = LAYER
+    for norm in ("norm1", "norm2"):
+        text = text.replace(f"self.{norm}(", f"self._norm(self.{norm}, ")
+    text += """
+    def _norm(self, norm, x):
+        return nn.functional.layer_norm(x, x.shape[1:]) * norm.weight + norm.bias
+"""
+    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    assert "one mean over time and the embedding together" in told
