@@ -212,13 +212,18 @@ def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
         asked = "bias" in evidence.key.plan.groups(evidence.target.name)
         what = "biases although bias=False" if asked else "biases that nobody asked for"
         sentence = f"{what} ({named_in_full([one.name for one in surplus])})"
-        layers = named_in_full([one.name.rpartition(".")[0] or one.name for one in surplus])
-        heard = asked and "bias" not in evidence.unknown_options
-        alone = all("." not in one.name for one in surplus)  # of no layer
-        way = evidence.words.bias_passed_on if heard else evidence.words.unbiased
-        step = f"take {layers} out" if alone else way.format(layers)
+        step = _without_biases(evidence, surplus, asked=asked)
         found.append(Deviation(sentence, step, properties=registered, of_biases=True))
     return found
+
+
+def _without_biases(evidence: Evidence, surplus: Sequence[ParameterShape], *, asked: bool) -> str:
+    """Say how to do without biases, which an option asks for elsewhere."""
+    layers = named_in_full([one.name.rpartition(".")[0] or one.name for one in surplus])
+    if all("." not in one.name for one in surplus):  # they are of no layer
+        return f"take {layers} out"
+    heard = asked and "bias" not in evidence.unknown_options
+    return (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
 
 
 def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[str, str]:

@@ -236,9 +236,8 @@ def point_to_hint(
     """Where the mistake is named, its hint is the better next step, of gradients too.
 
     So it is of the properties that fail with it. Of several bugs that are a target's `own`, each
-    has its own checks; what none of those that are named fails is for another reason. An exception
-    that the bug raises, too, has no other reason, but the lesson may have a passage on it. A line
-    that is known to cut gradients off is better still.
+    has its own checks; what none of those that are named fails is for another reason. A line that
+    is known to cut gradients off is better still.
     """
     line = cut_at(evidence)
     failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}
@@ -251,9 +250,7 @@ def point_to_hint(
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in _OF_FORM and bool(bugs)
         of_values = r.next_step in (BY_HAND, OVERFLOW) and bool(bugs or not found.bugs)
-        of_raised = r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.place is not None and not r.trap
-        of_raised &= bool(bugs)
-        if of_values or gradient or of_property or of_form or of_raised:
+        if of_values or gradient or of_property or of_form:
             step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])
             r = replace(r, next_step=step)
         pointed.append(r)

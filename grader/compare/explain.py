@@ -16,7 +16,7 @@ from grader.compare.lost import cut_at, local_layer
 from grader.compare.sizes import missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
-from grader.records.answers import Answer, AnswerStatus, LooseThing, ParameterShape, StudentError
+from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape, without_folder
@@ -277,10 +277,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         return stub  # what a constructor still lacks is no mistake yet
     words = evidence.words
     wanted = _sought(evidence, answer)
-    left, taken = (
-        [Sized(clean(one.name, 60), tuple(one.shape)) for one in some]
-        for some in _left_and_taken(evidence, answer, case)
-    )
+    left, taken = _left_and_taken(evidence, answer, case)
     there = [*left, *taken]
     sought, turned = _named(evidence, wanted), _is_turned(wanted, left)
     shown = ", ".join(f"`{one.name}` {shown_shape(one.shape)}" for one in there[:8])
@@ -327,19 +324,19 @@ def _named(evidence: Evidence, wanted: Sequence[Sized]) -> str:
 
 def _left_and_taken(
     evidence: Evidence, answer: Answer, case: DrawnCase | None
-) -> tuple[list[ParameterShape], list[ParameterShape]]:
+) -> tuple[list[Sized], list[Sized]]:
     """What a module has: what is of no shape that another part has taken, and all else."""
     sought = {one.name for one in answer.info.sought}
     calls = [c for c in evidence.calls if case is not None and c.case == case.id]
     taken = [role.shape for call in calls[:1] for role in call.roles if role.name not in sought]
-    left: list[ParameterShape] = []
-    others: list[ParameterShape] = []
+    left: list[Sized] = []
+    others: list[Sized] = []
     for one in answer.info.present:
         shape = tuple(one.shape)
         found = shape in taken
         if found:
             taken.remove(shape)
-        (others if found else left).append(one)
+        (others if found else left).append(Sized(clean(one.name, 60), shape))
     return left, others
 
 

@@ -88,11 +88,10 @@ def run_exercise(
     """
     limits = folder.course.limits_of(exercise)
     shared.clock.begin(exercise.id, limits)
-    source = submission.source(exercise)
-    if source.problem:
+    if (source := submission.source(exercise)).problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    uses = {t.name: _causes_of(exercise, source, t.name) for t in exercise.targets}
+    uses = _uses_of(exercise, source)
     rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, uses, trains)
     rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
@@ -151,6 +150,11 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str
         )
         for target in exercise.targets
     }
+
+
+def _uses_of(exercise: Exercise, source: Source) -> dict[str, list[str]]:
+    """Return by target which others of the file it may use and does name."""
+    return {target.name: _causes_of(exercise, source, target.name) for target in exercise.targets}
 
 
 def _causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:

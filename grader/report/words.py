@@ -58,8 +58,9 @@ class Paragraph:
         if not remark.deviates or (remark.hint and not remark.listed):
             return ""
         if remark.listed:
-            exercise = self.group.checks[0].id.exercise
-            said = f"`{self.command}hint {exercise}` says what to do about each of them"
+            first = self.group.checks[0].id
+            what = f"{self.command}hint {first.exercise} {first.target}"
+            said = f"`{what}` says what to do about each of them"
             return "" if beside else said
         told = (check for check in self.group.checks if check.told and check.next_step)
         return next((c.next_step for c in told if c.kind is Kind.PROPERTY or not beside), "")

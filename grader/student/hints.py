@@ -74,7 +74,9 @@ def take_hint(
     before = load_progress(folder).of(exercise.id).hints.get(topic, 0)
     degree = len(advice.hints) if every else min(before + 1, len(advice.hints))
     remember_hint(folder, exercise.id, topic, degree)
-    begun = {check.target for check in result.checks if check.failed and not check.unwritten}
+    own = {check.message for check in result.checks if check.target == advice.target}
+    failed = (check for check in result.checks if check.failed and not check.unwritten)
+    begun = {check.target for check in failed if check.message not in own}  # not of the same cause
     others = (one.name for one in _to_mend(exercise, result) if one.name in begun)
     return Told(advice, degree, tuple(name for name in others if name != advice.target))
 
@@ -238,8 +240,13 @@ def _of_check(
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
         _ladder(_sentence(check.next_step) if check.next_step else "", ran),
-        _passages(target, lesson, (), check.trap),
+        () if _is_of_file(check) else _passages(target, lesson, (), check.trap),
     )
+
+
+def _is_of_file(check: CheckResult) -> bool:
+    """Whether the file could not be loaded: no part of the lesson speaks of that."""
+    return check.place is not None and check.case is None and not check.trap
 
 
 def _run(failed: Sequence[CheckResult]) -> str:

@@ -55,7 +55,7 @@ def test_deviations_name_the_command_that_tells_more(command: str) -> None:
     found = Diagnosis("f", (), "", "", deviations=("one", "another"))
     result = replace(_result(Kind.NUMERIC), diagnoses=(found,))
     document = Document("c", "e", "k", (result,))
-    said = f"`{command}hint exercise1` says what to do about each of them."
+    said = f"`{command}hint exercise1 f` says what to do about each of them."
     _assert_told(render_document(document, command=command), said)
     _assert_told(render_fragment(document, {}, command=command), said)
 

@@ -358,7 +358,7 @@ def test_one_maximum_for_all_rows_is_named(grade_text: GradeText) -> None:
 def test_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
     told = _told(grade_text({"exercise1": _SMALL_EPSILON}), "attention_weights")
     assert "the softmax overflows for large scores" in told
-    assert "float32 or an epsilon of its own" in told
+    assert "a rounded constant or an epsilon" in told
     assert "forced to float32" not in told
 
 
