@@ -175,17 +175,6 @@ CUT = solution("exercise11")
 NORM = solution("exercise9")
 
 
-def test_mask_that_its_caller_can_spoil_is_found(grade_text: GradeText) -> None:
-    """A table of masks that is handed out itself is another one once its caller writes to it."""
-    kept = ("def causal_mask(", "@functools.lru_cache\ndef causal_mask(")
-    imported = ("import math\n", "import functools\nimport math\n")
-    check = find_check(
-        grade_text({"exercise8": edited(MASKS, kept, imported)}), "causal_mask/property/reusable"
-    )
-    assert "once its caller has changed a result, the next one is wrong" in check.message
-    assert check.next_step == "make a new tensor at each call, and keep nothing between calls"
-
-
 def test_mask_that_nobody_can_write_into_is_right(grade_text: GradeText) -> None:
     shared = "torch.ones((), dtype=torch.bool, device=device).expand(seq_len, seq_len).tril()"
     text = edited(MASKS, ("def causal_mask(", "def _other_mask("))
