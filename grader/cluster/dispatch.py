@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from distributed import Client, Future
@@ -70,6 +71,7 @@ class _Batch:
     alone: bool  # so that it is known what took the worker down, if it goes down
     future: "Future[Any] | None" = None
     begun: float = 0.0  # when it was the first of those that its worker had
+    ended: bool = False  # on its worker; what it came to may still be lost with that
 
 
 @dataclass(eq=False)
@@ -194,9 +196,13 @@ class Dispatcher:
             workers=[worker.address],
             allow_other_workers=False,
         )
-        batch.future.add_done_callback(lambda _: self._in_thread(self._fetch, batch))
+        batch.future.add_done_callback(partial(self._on_done, batch))
         batch.begun = 0.0 if worker.given else time.monotonic()
         worker.given.append(batch)
+
+    def _on_done(self, batch: _Batch, future: "Future[Any]") -> None:
+        batch.ended = future.status == "finished"
+        self._in_thread(self._fetch, batch)
 
     def _in_thread(self, action: Callable[..., None], *given: object) -> None:
         with contextlib.suppress(RuntimeError):  # all is over
@@ -230,13 +236,17 @@ class Dispatcher:
             self._others.discard(batch.address)  # it is asked again
         if worker is None or batch not in worker.given:
             return  # it was given up meanwhile, and its tasks to others
+        if heard.answer is None:
+            suspects = _suspects(worker.given)
+            if batch in worker.given:  # its answer may be all that is wrong
+                worker.given.remove(batch)
+                suspects.append(batch)
+            yield from self._lose(worker, suspects)
+            return
         worker.given.remove(batch)
         batch.future = None
         if worker.given:
             worker.given[0].begun = time.monotonic()
-        if heard.answer is None:
-            yield from self._lose(worker, batch.tasks)
-            return
         self._note_pace(heard.answer)
         contents = heard.answer["done"]
         for task, content in zip(batch.tasks, contents, strict=False):
@@ -262,13 +272,13 @@ class Dispatcher:
         else:
             yield GivenUp(task, reason)
 
-    def _lose(self, worker: _Worker, tasks: Sequence[Task]) -> Iterator[GivenUp]:
+    def _lose(self, worker: _Worker, suspects: Sequence[_Batch]) -> Iterator[GivenUp]:
         """Give what a lost worker had to others; what lost too many is for a person's eye.
 
-        `tasks` are those that it was working on: no other one can be the reason.
+        No batch but the `suspects` can be the reason.
         """
         self._again += self._forget(worker)
-        for task in tasks:
+        for task in itertools.chain.from_iterable(batch.tasks for batch in suspects):
             task.losses += 1
             if task.losses < _LOSSES:
                 self._again.append(task)
@@ -302,10 +312,7 @@ class Dispatcher:
         here = set(self._addresses())
         for worker in list(self._workers.values()):
             if worker.address not in here:
-                begun = worker.given.pop(0) if worker.given else None
-                if begun is not None:
-                    _cancel(begun)
-                yield from self._lose(worker, begun.tasks if begun else ())
+                yield from self._lose(worker, _suspects(worker.given))
             elif worker.given and now - worker.given[0].begun > self._longest(worker.given[0]):
                 yield from self._give_up_waiting(worker)
         self._others &= here  # an address may be another process's later
@@ -327,7 +334,7 @@ class Dispatcher:
         late, *next_ones = worker.given
         self._late.append(late)
         worker.given = next_ones
-        yield from self._lose(worker, late.tasks)
+        yield from self._lose(worker, [late])
 
     def _longest(self, batch: _Batch) -> float:
         return len(batch.tasks) * self._crew.seconds + _SLACK
@@ -370,6 +377,18 @@ class Dispatcher:
         for batch in self._late:
             _cancel(batch)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _suspects(given: list[_Batch]) -> list[_Batch]:
+    """Take out what a worker may have gone down over: its first batch that did not end.
+
+    What ended before, but was not fetched yet, goes with it: its answer may be what is unreadable.
+    """
+    count = next((count for count, batch in enumerate(given, 1) if not batch.ended), len(given))
+    suspects, given[:] = given[:count], given[count:]
+    for batch in suspects:
+        _cancel(batch)
+    return suspects
 
 
 def _cancel(batch: _Batch) -> None:
