@@ -15,7 +15,7 @@ from grader.records.calls import PLAIN, Call
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.worker.names import Group, compared
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 
 _ACTIONS = (
     Action.FORWARD,
@@ -42,6 +42,17 @@ def plain_calls(key: AnswerKey, target: str) -> list[Call]:
     """Return a target's numeric calls without an option."""
     cases = [case.id for case in key.plan.numeric_cases(target) if case.group == PLAIN]
     return [key.plan.call(CallId(target, case, Action.FORWARD)) for case in cases]
+
+
+def telling_calls(key: AnswerKey, target: str) -> list[Call]:
+    """Return the calls whose values tell what plays which role: the plain ones.
+
+    What a factory makes has the reference's parameters only where it is made of correct parts.
+    """
+    calls = key.plan.of_target(target)
+    if calls and calls[0].kind is not TargetKind.FACTORY:
+        return [call for call in plain_calls(key, target) if call.roles]
+    return [call for call in calls if call.roles and call.action is Action.FORWARD]
 
 
 def agrees(

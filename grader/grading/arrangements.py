@@ -15,8 +15,8 @@ import numpy as np
 
 from grader.records.answers import Answer, Bound, Info
 from grader.records.calls import Array, Call
-from grader.worker.names import Group, group_of, list_pattern, name_of, tensor_name
-from grader.worker.protocol import Told, Value
+from grader.worker.names import Group, block_of, group_of, list_pattern, name_of, tensor_name
+from grader.worker.protocol import TargetKind, Told, Value
 
 _MOST = 150  # ways that are tried
 _COUNTS = 4  # arguments that may tell how many parts a role's rows have
@@ -125,17 +125,47 @@ def _counts(call: Call) -> list[tuple[int, int]]:
 
 def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     """Return the ways other than the usual one in which a call's module may be meant."""
-    fused = _fused(call, bound)
+    blocks = _blocks(call)
+    one_of_each = in_one_block(call, bound)
+    fused = _fused(call, one_of_each)
     named = [[_stem(role) for role in one.roles] for one in fused if one.told is Told.NAME]
-    exchanged = [_exchanges(layers) for layers in (*_alike(call, bound), *named)]
+    exchanged = [_exchanges(layers) for layers in (*_alike(call, one_of_each), *named)]
     shuffled = [_row_orders(call, one) for one in fused]
     ways = product(*exchanged, *shuffled, _turns(bound))
     found = []
     for way in islice(ways, _MOST + 1):
         layers = {one: other for part in way for one, other in part.layers.items()}
         rows = tuple(rows for part in way for rows in part.rows)
-        found.append(Arrangement(layers, rows, way[-1].turned))
+        found.append(_in_all(blocks, Arrangement(layers, rows, way[-1].turned)))
     return found[1:]  # the first is the usual one
+
+
+def in_one_block(call: Call, bound: Sequence[Bound]) -> list[Bound]:
+    """Return what is told of a stack's first block, and of what is around its blocks."""
+    others = _blocks(call)[1:]
+    return [one for one in bound if block_of(one.roles[0])[0] not in others]
+
+
+def _blocks(call: Call) -> list[str]:
+    """The blocks of a stack that a factory makes: what is so in one is so in all."""
+    if call.kind is not TargetKind.FACTORY:
+        return []
+    return list(dict.fromkeys(block for role in call.roles if (block := block_of(role.name)[0])))
+
+
+def _in_all(blocks: Sequence[str], way: Arrangement) -> Arrangement:
+    """Return what is a way in the first block as a way in all."""
+    layers, rows = dict(way.layers), list(way.rows)
+    for block in blocks[1:]:
+        layers |= {_in(block, one): _in(block, other) for one, other in way.layers.items()}
+        rows += [replace(one, layers=tuple(_in(block, n) for n in one.layers)) for one in way.rows]
+    return replace(way, layers=layers, rows=tuple(dict.fromkeys(rows)))
+
+
+def _in(block: str, name: str) -> str:
+    """Return the name of what is in another block, or around all of them."""
+    own, inner = block_of(name)
+    return f"{block}.{inner}" if own else name
 
 
 def settled(

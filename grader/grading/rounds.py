@@ -24,7 +24,7 @@ from random import Random
 
 import safetensors.numpy
 
-from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs
+from grader.compare.retry import agrees, calls_to_retry, plain_calls, same_outputs, telling_calls
 from grader.compare.signature import known_by_values
 from grader.compare.steps import rank_steps
 from grader.course.limits import Limits
@@ -186,8 +186,8 @@ class Rounds:
     def _run_arranged(self, made: "_Made") -> None:
         """Look for the roles of parameters, guessed at first, in which all values are right."""
         for target in dict.fromkeys(call.target for call in made.calls):
-            calls = plain_calls(self.key, target)
-            if not calls or calls[0].earlier != made.kind or not calls[0].roles:
+            calls = telling_calls(self.key, target)
+            if not calls or calls[0].earlier != made.kind:
                 continue
             if self._way(calls[0]) != Arrangement({}):
                 continue  # found in float64

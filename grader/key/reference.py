@@ -42,7 +42,9 @@ class Reference:
         """Run the text under a default dtype; raises CourseError where it fails."""
         self.dtype = dtype
         self.exercise = exercise
-        self.earlier = frozenset(e.id for e in folder.course.earlier(exercise))
+        earlier = folder.course.earlier(exercise)
+        self.earlier = frozenset(e.id for e in earlier)
+        self._parts = {f"{e.id}.{target.name}": target for e in earlier for target in e.targets}
         self.path = folder.solutions / exercise.file
         self.framework = importing.load(folder.course.framework_of(exercise))
         self.framework.set_dtype(dtype)
@@ -76,10 +78,13 @@ class Reference:
         roles = []
         for item in self.framework.items(made.module, made.given):
             role = self.framework.role(made.module, item)
-            stem, _, last = role.name.rpartition(".")
-            role = replace(role, aliases=tuple(target.aliases.get(stem or last, ())))
+            role = replace(role, aliases=_aliases(target, role.name))
             if place := places.get(item.name):
                 role = replace(role, part=place.part, number=place.number, inner=place.inner)
+                # in a stack of one's own the part's layers go by the names that they have in it
+                held = self._parts.get(place.part)
+                own = _aliases(held, place.inner) if held else ()
+                role = replace(role, aliases=(_layer(place.inner), *own))
             roles.append(role)
         return roles
 
@@ -88,6 +93,16 @@ class Reference:
         values = {name: torch.from_numpy(array) for name, array in tensors.items()}
         cast = {n: v.to(self.dtype) if v.is_floating_point() else v for n, v in values.items()}
         return Runner(self.namespace, cast, self.dtype, _ANSWER_BYTES, self.framework, **options)
+
+
+def _layer(name: str) -> str:
+    """What a parameter's layer is called."""
+    stem, _, last = name.rpartition(".")
+    return stem or last
+
+
+def _aliases(target: Target, name: str) -> tuple[str, ...]:
+    return tuple(target.aliases.get(_layer(name), ()))
 
 
 def make_answer(runner: Runner, call: WorkerCall) -> Answer:

@@ -6,7 +6,7 @@ order of registration. In what a factory puts together the order of use comes fi
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -77,21 +77,21 @@ class Unbound(Exception):
 
 
 def bind(
-    items: list[Item], roles: Sequence[Role], memory: Memory, *, in_use: bool = False
+    items: list[Item], roles: Sequence[Role], memory: Memory, *, by_use: Collection[RoleKind] = ()
 ) -> list[Bond]:
     """Return the bonds of all roles to a module's own items; raises Unbound.
 
-    `memory` tells forms that another instance's shapes told; forms told here are added to it. Items
-    that stand in the order of use are bound by it: names inside an assembled module are free.
+    `memory` tells forms that another instance's shapes told; forms told here are added to it. Where
+    items stand in the order of use, it comes before names for roles of the kinds `by_use`: names
+    inside an assembled module are free.
     """
     search = _Search(list(roles), memory)
-    if in_use:
-        search.in_order(items, Told.USE)
+    search.in_order(items, Told.USE, [role for role in roles if role.kind in by_use])
     # layers of a stack repeat each other: their parameters are not one list
     sets = [items] if any(role.part for role in roles) else [items, _families(items)]
     for candidates in sets:
         search.by_meaning(candidates)
-    search.in_order(_as_registered(sets), Told.ORDER)
+    search.in_order(_as_registered(sets), Told.ORDER, roles)
     if needed := [role for role in search.roles if not role.optional]:
         raise Unbound(needed, items)
     return search.bonds
@@ -167,11 +167,11 @@ class _Search:
         while self._by_companion() or self._by_unique_shape() or self._by_fusion():
             pass
 
-    def in_order(self, items: list[Item], told: Told) -> None:
-        """Bind what is left in the order of the items."""
+    def in_order(self, items: list[Item], told: Told, roles: Sequence[Role]) -> None:
+        """Bind what is left of some roles in the order of the items."""
         self.items = items
         for careless in (False, True):
-            for role in list(self.roles):
+            for role in roles:
                 for item in self._free():
                     alike = careless or not _is_other_kind(item.meant, role)
                     if role in self.roles and alike and self._fits(role, item):

@@ -44,6 +44,7 @@ class Group(StrEnum):
 
 GIVEN = "input"  # in place of an operation: what came in
 UNFINISHED = "unfinished"  # in place of a call: what was made in the one that raised
+_BLOCK = re.compile(r"((?:[^.]+\.)*?\d+)\.(.+)")
 _PLACE = re.compile(r"(\d{1,6},){4}\d{1,6}", re.ASCII)
 _COMPARED = {
     Group.OUTPUT: (Group.OUTPUT,),
@@ -82,6 +83,15 @@ def list_pattern(name: str) -> str:
     Only the first star stands for a number: a pattern of many could be matched for ever.
     """
     return re.escape(name).replace(r"\*", r"\d+", 1)
+
+
+def block_of(role: str) -> tuple[str, str]:
+    """Return which block of a stack a role lies in, "" for none, and its name in the block.
+
+    `decoder.0.norm1.weight` is `norm1.weight` in `decoder.0`.
+    """
+    found = _BLOCK.match(role)
+    return (found.group(1), found.group(2)) if found else ("", role)
 
 
 def name_of(tensor: str) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from grader.worker.attached import named
 from grader.worker.binding import Bond, Memory, Unbound, bind
+from grader.worker.blocks import bind_blocks
 from grader.worker.defaults import claim_defaults, other_defaults, own_defaults, required
 from grader.worker.layouts import Item
 from grader.worker.parts import Uses
@@ -20,6 +21,7 @@ from grader.worker.protocol import (
     DefaultClaim,
     Probe,
     Role,
+    RoleKind,
     Scalar,
     TargetKind,
     TensorKey,
@@ -29,6 +31,8 @@ from grader.worker.protocol import (
 )
 from grader.worker.tools import build_tool
 from grader.worker.torch_modules import TorchModules
+
+_Find = Callable[[list[Item], Sequence[Role], Memory], list[Bond]]
 
 # how modules of the same names and shapes are bound, if they are
 Recipes = dict[Hashable, list[Bond] | Unbound]
@@ -166,36 +170,38 @@ class Targets:
         """Bind; modules of the same names and shapes are bound alike without a new search."""
         module, given, roles = made.module, made.given, call.roles
         bonds: list[Bond] = []
+        how = _find
         if in_parts := _in_parts(roles):
             module.eval()
             uses = Uses()
-            # parts of other names are bound as layers are, by their own names, shapes and order
-            with contextlib.suppress(Unbound):
-                run = partial(module, *self.inputs(call.inputs))
+            run = partial(module, *self.inputs(call.inputs))
+            try:
                 bonds, parts = self.framework.bind_parts(module, in_parts, uses, run)
-                given = [*given, *parts]
-                items = uses.ordered(self.framework.items(module, given))
+            except Unbound:
+                how = _find_in_blocks
+            else:
+                given, how = [*given, *parts], _find_by_use
                 roles = _outside(roles)
-        in_use = len(roles) < len(call.roles)
-        recipe = self._recipe(call.target, Made(module, given), items, roles, in_use=in_use)
+            items = uses.ordered(self.framework.items(module, given))
+        recipe = self._recipe(call.target, Made(module, given), items, roles, how)
         own = {item.name: item.parameters[0] for item in items}
         return [*bonds, *(bond.rebound(own) for bond in recipe)]
 
     def _recipe(
-        self, target: str, made: Made, items: list[Item], roles: Sequence[Role], *, in_use: bool
+        self, target: str, made: Made, items: list[Item], roles: Sequence[Role], how: _Find
     ) -> list[Bond]:
         """Return how a module of these names and shapes is bound; raises Unbound."""
         alike = (
             target,
             tuple((item.name, item.shape, item.owner, item.forms) for item in items),
             tuple((role.name, role.shape, role.optional) for role in roles),
-            in_use,
+            how,
         )
         recipes = self._shared if all(item.of_torch for item in items) else self._recipes
         if alike not in recipes:
             memory = self._memory(target, made)
             try:
-                recipes[alike] = bind(items, roles, memory, in_use=in_use)
+                recipes[alike] = how(items, roles, memory)
             except Unbound as unbound:
                 recipes[alike] = unbound.with_traceback(None)
         recipe = recipes[alike]
@@ -220,6 +226,27 @@ class Targets:
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self._memories[target]
+
+
+def _find(items: list[Item], roles: Sequence[Role], memory: Memory) -> list[Bond]:
+    """Bind a module's items."""
+    return bind(items, roles, memory)
+
+
+def _find_by_use(items: list[Item], roles: Sequence[Role], memory: Memory) -> list[Bond]:
+    """Bind what stands around parts, in the order of use."""
+    return bind(items, roles, memory, by_use=tuple(RoleKind))
+
+
+def _find_in_blocks(items: list[Item], roles: Sequence[Role], memory: Memory) -> list[Bond]:
+    """Bind what has no parts by which it is known: by its blocks, or where there are none by all.
+
+    Parts of other names are bound as layers are, by their own names, shapes and order.
+    """
+    try:
+        return bind_blocks(items, roles, memory)
+    except Unbound:
+        return bind(items, roles, memory)
 
 
 def _in_parts(roles: Sequence[Role]) -> list[Role]:

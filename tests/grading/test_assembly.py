@@ -129,6 +129,150 @@ OTHER_NAMES = {
 }  # fmt: skip
 
 
+# attention of one's own inside of a block, by what is peculiar about its layers
+OWN_ATTENTION = {
+    "a list of heads, keys before queries": """
+class Head(nn.Module):
+    def __init__(self, width, size):
+        super().__init__()
+        self.key, self.query, self.value = (
+            nn.Linear(width, size, bias=False) for _ in range(3)
+        )
+
+    def forward(self, x):
+        keys, queries = self.key(x), self.query(x)
+        return attended(queries, keys, self.value(x))
+
+
+class Heads(nn.Module):
+    def __init__(self, width, count):
+        super().__init__()
+        self.heads = nn.ModuleList(Head(width, width // count) for _ in range(count))
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.proj(torch.cat([head(x) for head in self.heads], dim=-1))
+""",
+    "keys and values fused": """
+class Heads(nn.Module):
+    def __init__(self, width, count):
+        super().__init__()
+        self.count = count
+        self.to_q = nn.Linear(width, width, bias=False)
+        self.to_kv = nn.Linear(width, 2 * width, bias=False)
+        self.to_out = nn.Linear(width, width)
+
+    def forward(self, x):
+        made = self.to_q(x), *self.to_kv(x).chunk(2, dim=-1)
+        q, k, v = (z.unflatten(-1, (self.count, -1)).transpose(1, 2) for z in made)
+        return self.to_out(attended(q, k, v).transpose(1, 2).flatten(2))
+""",
+    "rows by head": """
+class Heads(nn.Module):
+    def __init__(self, width, count):
+        super().__init__()
+        self.count = count
+        self.c_attn = nn.Linear(width, 3 * width, bias=False)
+        self.c_proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        made = self.c_attn(x).unflatten(-1, (self.count, -1)).transpose(1, 2)
+        return self.c_proj(attended(*made.chunk(3, dim=-1)).transpose(1, 2).flatten(2))
+""",
+    "layers that no name tells": """
+class Heads(nn.Module):
+    def __init__(self, width, count):
+        super().__init__()
+        self.count = count
+        self.d = nn.Linear(width, width)
+        self.a, self.b, self.c = (nn.Linear(width, width, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        made = (layer(x) for layer in (self.c, self.a, self.b))
+        v, k, q = (z.unflatten(-1, (self.count, -1)).transpose(1, 2) for z in made)
+        return self.d(attended(q, k, v).transpose(1, 2).flatten(2))
+""",
+}
+OWN_BLOCK = """
+class Block(nn.Module):
+    def __init__(self, width, count, dropout):
+        super().__init__()
+        if width % count:
+            raise ValueError("not divisible")
+        self.ln_b = nn.LayerNorm(width)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
+        )
+        self.ln_a = nn.LayerNorm(width)
+        self.attn = Heads(width, count)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = FIRST
+        return SECOND
+"""
+CAUSAL = """
+
+def attended(query, key, value):
+    scores = query @ key.transpose(-2, -1) * key.shape[-1] ** -0.5
+    ahead = torch.ones(query.shape[-2], query.shape[-2], dtype=torch.bool, device=query.device)
+    scores = scores.masked_fill(ahead.triu(1), float("-inf"))
+    return scores.softmax(-1) @ value
+
+"""
+EVERYWHERE = """
+
+def attended(query, key, value):
+    return (query @ key.transpose(-2, -1) * key.shape[-1] ** -0.5).softmax(-1) @ value
+
+"""
+PRE_NORM = ("x + self.drop(self.attn(self.ln_a(x)))", "x + self.drop(self.mlp(self.ln_b(x)))")
+POST_NORM = ("self.ln_a(x + self.drop(self.attn(x)))", "self.ln_b(x + self.drop(self.mlp(x)))")
+
+
+def own_block(attended: str, heads: str, lines: tuple[str, str]) -> str:
+    """Return a block that needs no earlier exercise."""
+    block = OWN_BLOCK.replace("FIRST", lines[0]).replace("SECOND", lines[1])
+    return attended + heads.replace("\n\n    def", "\n    def") + block
+
+
+def language_model(heads: str, lines: tuple[str, str] = PRE_NORM) -> str:
+    """Return an exercise 10 whose blocks are made of layers of its own."""
+    text = re.sub(r"^from exercise.*\n", "", solution("exercise10"), flags=re.M)
+    before, _, behind = text.partition("class Block(nn.Module):")
+    kept = behind[behind.index("def build_language_model(") :]
+    return before + own_block(CAUSAL, heads, lines) + "\n\n" + kept
+
+
+def own_classifier(heads: str, lines: tuple[str, str] = POST_NORM) -> str:
+    """Return an exercise 7 whose layers are made of layers of its own."""
+    text = re.sub(r"^from exercise.*\n", "", solution("exercise7"), flags=re.M)
+    before, _, behind = text.partition("def build_classifier(")
+    signature, _, body = behind.partition("### BEGIN SOLUTION")
+    end = body[body.index("    encoder = ") :]
+    layers = "    layers = [Block(embed_dim, num_heads, dropout) for _ in range(depth)]\n"
+    whole = f"def build_classifier({signature}### BEGIN SOLUTION\n{layers}{end}"
+    return before + own_block(EVERYWHERE, heads, lines) + "\n\n" + whole
+
+
+@pytest.mark.parametrize("heads", OWN_ATTENTION.values(), ids=OWN_ATTENTION.keys())
+def test_blocks_of_ones_own_are_compared(heads: str, grade_text: GradeText) -> None:
+    """Layers are found block by block, by names that tell, and in any order where they do not."""
+    told = "self.a, self.b" not in heads
+    result = grade_text({"exercise10": language_model(heads)})
+    assert_target_full(result, "build_language_model")
+    assert bool(result.notes) is not told
+    result = grade_text({"exercise7": own_classifier(heads)})
+    assert_target_full(result, "build_classifier")
+
+
+@pytest.mark.parametrize("heads", OWN_ATTENTION.values(), ids=OWN_ATTENTION.keys())
+def test_a_mistake_in_blocks_of_ones_own_is_named(heads: str, grade_text: GradeText) -> None:
+    wrong = edited(language_model(heads), ("nn.ReLU()", "nn.GELU()"))
+    found = {d.target: d.bugs for d in grade_text({"exercise10": wrong}).diagnoses}
+    assert found == {"build_language_model": ("activation-wrong",)}
+
+
 def test_factory_of_other_names_is_compared(grade_text: GradeText) -> None:
     text = whole_model()
     for ours, theirs in OTHER_NAMES.items():

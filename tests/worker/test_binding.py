@@ -283,7 +283,7 @@ def test_binding_the_order_of_use_beats_names_and_registration_in_what_is_assemb
     module = module_of(values=linear(), queries=linear(), other=linear())
     uses, x = Uses(), torch.ones(1, IN)
     uses.note(lambda: [part(x) for part in (module.other, module.values, module.queries)])
-    bonds = bind(uses.ordered(own_items(module, [])), ROLES, {}, in_use=True)
+    bonds = bind(uses.ordered(own_items(module, [])), ROLES, {}, by_use=tuple(RoleKind))
     assert [bond.item.name for bond in bonds] == ["other.weight", "values.weight", "queries.weight"]
     assert {bond.told for bond in bonds} == {Told.USE}
 
