@@ -16,7 +16,7 @@ from grader.compare.evidence import (
     COMPARE_SHAPES,
     FOLLOW_HINT,
     NO_IDEA,
-    OVERFLOW,
+    NOT_FINITE,
     PASSED,
     RESIZE,
     SEEK_LAYER,
@@ -249,7 +249,7 @@ def point_to_hint(
         of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in _OF_FORM and bool(bugs)
-        of_values = r.next_step in (BY_HAND, OVERFLOW) and bool(bugs or not found.bugs)
+        of_values = r.next_step in (BY_HAND, NOT_FINITE) and bool(bugs or not found.bugs)
         if of_values or gradient or of_property or of_form:
             step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])
             r = replace(r, next_step=step)

@@ -178,7 +178,10 @@ BY_HAND = "work the smallest case through by hand, line by line"  # where nothin
 COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
-OVERFLOW = "look for a division by zero or an overflow in exp"
+NOT_FINITE = (
+    "find the first line that makes one: a division by zero, 0 * inf, inf - inf, an exp that "
+    "overflows, or a softmax over nothing but -inf"
+)
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"
 FOLLOW_HINT = "follow the hint above"

@@ -306,6 +306,8 @@ RULES = (
     (r"Boolean value of Tensor with more than one value", one_truth_value),
     (r"only one element tensors can be converted", one_number),
     (r"Can't call numpy\(\) on Tensor that requires grad", by_numpy),
+    (r"device type tensor to numpy", lambda *_: Reason(
+        "numpy knows what is on the CPU alone: compute with torch, which does it where `x` is")),
     (r"(?:must|to) have the same dtype|expected scalar type", two_dtypes),
     (r"'indices' to have one of the following scalar types", looked_up),
     (r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", unknown_argument),

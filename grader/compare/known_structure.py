@@ -44,7 +44,7 @@ def known_structure(
     if own.count_behaviours(found) == 1:
         return _worded(evidence, own, found, f"in {every} you return the same types as when")
     counts = _Counts(evidence, aside)
-    if Code.REGISTERED in aside.codes or not counts.wrong:
+    if Code.REGISTERED in aside.codes or not counts.wrong or not counts.usual:
         return None
     found = left(_of_one_count(evidence, own, counts, results, pairs))
     return _worded(evidence, own, found, f"in {every} your module {_REGISTERS}")
@@ -63,7 +63,8 @@ def _of_one_count(
         found = _failing_alike(own, found, results)
     elif own.count_behaviours(found) > 1:
         return []  # all checks fail for what is raised, and tell them apart no more
-    both = pairs().get(evidence.target.name) if counts.open and not found else None
+    guessing = counts.open and not found and not _lacks_alone(evidence)
+    both = pairs().get(evidence.target.name) if guessing else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
@@ -97,6 +98,18 @@ def _ran(evidence: Evidence) -> bool:
     return any(evidence.answers[call.id].status is AnswerStatus.OK for call in calls)
 
 
+def _lacks_alone(evidence: Evidence) -> bool:
+    """Whether some parameters are missing, and each that is there has the name of another one.
+
+    That is told by itself: two mistakes whose counts come to as many have nothing to do with it.
+    """
+    answers = [evidence.answers[call.id] for call in evidence.calls]
+    unfit = [answer for answer in answers if answer.status is AnswerStatus.UNBOUND]
+    return bool(unfit) and all(
+        evidence.roles.keys() >= {one.name for one in answer.info.present} for answer in unfit
+    )
+
+
 def _raised(evidence: Evidence) -> bool:
     """Whether every call without an option ended in an exception."""
     calls = evidence.numeric_calls(Action.FORWARD, PLAIN)
@@ -124,6 +137,9 @@ class _Counts:
         self._seen = self._sizes(codes, range(len(calls)))
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
         self._rows = np.flatnonzero(shown)
+        numeric = evidence.numeric_calls(Action.FORWARD)
+        main = {call.case for call in numeric if evidence.case(call).main}
+        self._usual = {row for row, call in enumerate(calls) if call.case in main}
         self._due = self._sizes(evidence.right.codes, range(len(calls)))
         ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]
         gradient = [call.action is Action.GRADIENT for call in calls]
@@ -138,6 +154,11 @@ class _Counts:
     def open(self) -> bool:
         """Whether no value tells that the parameters fit: they do not, or are a factory's own."""
         return bool((self._unfit | ~self._bound)[self._rows].any())
+
+    @property
+    def usual(self) -> bool:
+        """Whether a usual case shows them: what one edge alone shows is told of no other case."""
+        return bool(self._usual.intersection(self._rows))
 
     @property
     def wrong(self) -> bool:

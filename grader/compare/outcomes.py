@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from grader.compare.arrays import Difference, match
+from grader.compare.arrays import Difference, match, shape_difference
 from grader.compare.beside import other_item, several, with_spare_axes
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
-    OVERFLOW,
+    NOT_FINITE,
     Evidence,
     Fault,
     Judgement,
@@ -89,6 +89,8 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, evidence.course.tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
+            if group is Group.OUTPUT and wrong_here.fault is Fault.SHAPE:
+                wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)
             return _differs(evidence, answer, group, label, wrong_here, case)
         if matched.precision == "float32":
             precision = "float32"
@@ -117,6 +119,14 @@ def _differs(
         case,
         fault=found.fault,
     )
+
+
+def _whole_shape(evidence: Evidence, answer: Answer, name: str) -> tuple[int, ...]:
+    """The shape of an output as it was returned, with axes of one that are left out elsewhere."""
+    outputs, parts = list(evidence.target.outputs), answer.info.parts
+    alike = len(parts) == len(outputs)  # else they came stacked, or among others
+    shape = parts[outputs.index(name_of(name))].shape if alike else None
+    return answer.tensors[name].shape if shape is None else tuple(shape)
 
 
 def _is_of_missing_bias(call: Call, tensor: str) -> bool:
@@ -182,7 +192,7 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.DTYPE:
         return words.any_dtype
     if fault is Fault.FINITE:
-        return OVERFLOW
+        return NOT_FINITE
     if group is Group.GRADIENT:
         return cut_at(evidence) or words.uncut
     return thrown_away(evidence) or BY_HAND

@@ -91,7 +91,10 @@ def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     played = {one.name for one in info.bound}  # what plays no part comes first
     names = sorted(info.names, key=lambda one: one.name in played)
     shown, rest = names[:_SHOWN], names[_SHOWN:]
-    named = ", ".join(f"`{clean(one.name, 60)}` {tuple(one.shape)}" for one in shown)
+    shapes = ["(one of them again)" if n.name in info.again else tuple(n.shape) for n in shown]
+    named = ", ".join(
+        f"`{clean(one.name, 60)}` {shape}" for one, shape in zip(shown, shapes, strict=True)
+    )
     if more == "fewer":
         step = "look for a layer that is shared, missing or too narrow, or a bias that is left out"
     elif due:

@@ -118,6 +118,7 @@ class Info(_Claim):
     keys: list[Short] = Field(default_factory=list, max_length=16)
     registered: int | None = Field(default=None, ge=0, le=1 << 60)
     names: list[ParameterShape] = Field(default_factory=list, max_length=64)
+    again: list[Short] = Field(default_factory=list, max_length=64)
     loose: list[LooseThing] = Field(default_factory=list, max_length=64)
     given: int = Field(default=0, ge=0, le=1 << 30)
     bound: list[Bound] = Field(default_factory=list, max_length=64)

@@ -102,6 +102,8 @@ def _audit(
     sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
     claim.info.registered = sum(sizes.values())
     claim.info.names = [ShapeClaim(i.name, list(i.shape)) for i in items[:LISTED]]
+    first = {id(i.parameters[0]): i for i in reversed(items)}
+    claim.info.again = [i.name for i in items[:LISTED] if i is not first[id(i.parameters[0])]]
     claim.info.loose = _lasting(bench, call, module, loose) if loose else []
     claim.info.given = len({id(m) for m in given})
     if call.watch:

@@ -25,6 +25,7 @@ _aten = torch.ops.aten
 _MOVES = {_aten.to.device, _aten.to.dtype, _aten.to.dtype_layout, _aten.to.other}
 _COPIES = {_aten._to_copy.default, _aten.copy_.default, *_MOVES}
 _OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor)
+_TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 _ITEMS = (Tensor.__getitem__, Tensor.__setitem__)
 _INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 
@@ -85,6 +86,11 @@ class PretendConstructors(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is Tensor.tolist:  # reads values, as an accelerator lets code do
             return values(args[0]).tolist()
+        if func in _TO_NUMPY and isinstance(args[0], PretendTensor):
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
         if func in _ITEMS and isinstance(args[0], PretendTensor):
             return func(args[0], _index(args[1]), *args[2:], **kwargs)
         if func not in _OF_NUMBERS:

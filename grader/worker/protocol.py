@@ -365,6 +365,7 @@ class InfoClaim:
     keys: list[str] = field(default_factory=list)  # of a dict that was due
     registered: int | None = None  # numbers that the module registers
     names: list[ShapeClaim] = field(default_factory=list)  # its parameters
+    again: list[str] = field(default_factory=list)  # of these names: of one that has another, too
     loose: list[LooseClaim] = field(default_factory=list)
     given: int = 0  # given sublayers that it registers
     bound: list[BoundClaim] = field(default_factory=list)  # which parameters play which roles

@@ -719,6 +719,12 @@ WRONG = {
         {"build_classifier/shape": "the output has the wrong shape"},
     ),
     # ---- exercise 8
+    "mask that is kept and handed out again": Wrong(
+        8,
+        (("def causal_mask(", "@functools.lru_cache\ndef causal_mask("),
+         ("import math\n", "import functools\nimport math\n")),
+        {"causal_mask/property/reusable": "once its caller has changed a result, the next"},
+    ),
     "as long as the longest": Wrong(
         8,
         (("    mask = positions < lengths.unsqueeze(1)  # (b, max_len)\n",

@@ -175,6 +175,16 @@ CUT = solution("exercise11")
 NORM = solution("exercise9")
 
 
+def test_mask_that_its_caller_can_spoil_is_named(grade_text: GradeText) -> None:
+    """A table of masks that is handed out itself is another one once its caller writes to it."""
+    kept = ("def causal_mask(", "@functools.lru_cache\ndef causal_mask(")
+    imported = ("import math\n", "import functools\nimport math\n")
+    result = grade_text({"exercise8": edited(MASKS, kept, imported)})
+    assert [d.bugs for d in result.diagnoses if d.target == "causal_mask"] == [("mask-kept",)]
+    check = find_check(result, "causal_mask/property/reusable")
+    assert "once its caller has changed a result, the next one is wrong" in check.message
+
+
 def test_mask_that_nobody_can_write_into_is_right(grade_text: GradeText) -> None:
     shared = "torch.ones((), dtype=torch.bool, device=device).expand(seq_len, seq_len).tril()"
     text = edited(MASKS, ("def causal_mask(", "def _other_mask("))
@@ -260,3 +270,18 @@ def test_norm_over_time_and_embedding_is_named_as_that(grade_text: GradeText) ->
 """
     told = _told(grade_text({"exercise5": text}), "EncoderLayer")
     assert "one mean over time and the embedding together" in told
+
+
+def test_a_parameter_that_has_two_names_is_listed_as_one(grade_text: GradeText) -> None:
+    """What is listed adds up to what is counted."""
+    keys = "self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)"
+    text = edited(solution("exercise2"), (keys, "self.to_keys = self.to_queries"))
+    check = find_check(grade_text({"exercise2": text}), "QKVProjection/property/registered")
+    assert "`to_queries.weight` (3, 5), `to_keys.weight` (one of them again), " in check.message
+
+
+def test_numpy_on_a_gpu_is_told_as_a_gpu_tells_it(grade_text: GradeText) -> None:
+    text = edited(ATTENTION, ("scores = x @ x", "scores = torch.as_tensor(x.detach().numpy()) @ x"))
+    check = find_check(grade_text({"exercise1": text}), "self_attention/property/device")
+    assert "on a GPU, `self_attention` raised TypeError: can't convert cuda:0" in check.message
+    assert check.next_step.startswith("numpy knows what is on the CPU alone")

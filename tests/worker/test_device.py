@@ -110,6 +110,17 @@ def test_values_are_read_as_an_accelerator_lets_code_do() -> None:
         assert elsewhere(2).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("read", [torch.Tensor.numpy, np.asarray], ids=["numpy", "asarray"])
+def test_numpy_gets_nothing_from_an_accelerator(read: Any) -> None:
+    """The error is the one that a GPU raises."""
+    with (
+        pretending(),
+        device.PretendConstructors(),
+        pytest.raises(TypeError, match="device type tensor to numpy"),
+    ):
+        read(elsewhere(2, 3))
+
+
 def test_tensor_of_plain_numbers_is_on_the_cpu_where_nothing_is_asked_for() -> None:
     with pretending(), device.PretendConstructors(), pytest.raises(device.DeviceMix):
         elsewhere(2, 3) + torch.tensor([1.0, 2.0, 3.0])
