@@ -83,6 +83,11 @@ def distance(actual: Array, expected: Array, tolerance: Tolerance) -> float:
     return float("inf") if np.isnan(ratio).any() else float(ratio.max())
 
 
+def is_near(actual: Array, expected: Array) -> bool:
+    """Whether finite arrays of one shape differ by a fiftieth of the greatest number, at most."""
+    return bool(_apart(actual, expected).max() <= np.abs(expected).max() / 50)
+
+
 @dataclass(frozen=True)
 class Match:
     """The precision at which two arrays agree, or how they differ."""

@@ -266,9 +266,10 @@ def _place(error: StudentError) -> str:
 
 def _seek(evidence: Evidence, wanted: Sequence[Sized]) -> str:
     """Say what to look for, where parameters are not there."""
-    kinds = [evidence.roles[one.name].kind for one in wanted if one.name in evidence.roles]
-    of_norms = bool(kinds) and all(kind is RoleKind.VECTOR for kind in kinds)
-    return evidence.words.affine if of_norms else SEEK_LAYER
+    names = [one.name for one in wanted if one.name in evidence.roles]
+    of_norms = bool(names) and all(evidence.roles[n].kind is RoleKind.VECTOR for n in names)
+    halves = {name.rpartition(".")[0] for name in names}  # of a norm one, and not the whole norm
+    return evidence.words.affine if of_norms and len(halves) == len(names) else SEEK_LAYER
 
 
 def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
@@ -294,7 +295,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     if hiding := [found for found in answer.info.loose if found.what in words.homes]:
         return _out_of_sight(words, hiding[0], sought, outcome)
     if layers := _without_bias(answer, words):
-        return _lacking_bias(words, layers, outcome)
+        return _lacking_bias(evidence, layers, outcome)
     if case is not None and not turned and (sizes := missized(evidence, answer, case)):
         return replace(outcome, message=sizes, detail="", next_step=RESIZE)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
@@ -363,13 +364,17 @@ def _out_of_sight(
     )
 
 
-def _lacking_bias(words: Vocabulary, layers: Sequence[str], outcome: Judgement) -> Judgement:
+def _lacking_bias(evidence: Evidence, layers: Sequence[str], outcome: Judgement) -> Judgement:
+    words, several = evidence.words, len(layers) > 1
     named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
+    asked = outcome.case is not None and bool(outcome.case.options.get("bias"))
+    step = words.bias_passed_on.format(named) if asked else ""
     return replace(
         outcome,
-        message=f"{named} {'have' if len(layers) > 1 else 'has'} no bias, and should",
+        message=f"{named} {'have' if several else 'has'} no bias"
+        f"{', though bias=True is given' if asked else ', and should'}",
         detail="",
-        next_step=words.biased.format("them" if len(layers) > 1 else "it"),
+        next_step=step or words.biased.format("them" if several else "it"),
     )
 
 

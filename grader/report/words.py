@@ -132,14 +132,15 @@ def _each_once(diagnoses: Sequence[Diagnosis]) -> list[Diagnosis]:
 def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """The failed checks, the first of each message; bug checks only repeat the others.
 
-    Where the cases without an option fail, those with one say nothing new, but for another form.
+    Where the cases without an option fail, those with one say nothing new of the same, nor of what
+    rests on it: values on shapes, and gradients on values.
     """
     told: dict[str, CheckResult] = {}
     cases = (Kind.SHAPE, Kind.NUMERIC, Kind.GRADIENT)
     plain = {c.kind for c in checks if c.kind in cases and not c.id.name and c.status in _BAD}
     for check in checks:
-        repeats = Kind.SHAPE in plain or (plain and check.kind is not Kind.SHAPE)
-        if check.kind in cases and check.id.name and repeats:
+        before = cases[: cases.index(check.kind) + 1] if check.kind in cases else ()
+        if check.id.name and not plain.isdisjoint(before):
             continue
         unsaid = check.kind is not Kind.NUMERIC and not check.next_step
         skipped = check.status is Status.SKIPPED and unsaid
