@@ -30,8 +30,8 @@ NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor or an 
 _TRUTHS_STEP = "return true and false: a comparison gives them"
 _BUILT = "counts once it can be built from the course's own parts"
 _SLOPE = (
-    "nothing is cut: compare each constant and each epsilon with the lesson's, for a slope shows them "
-    "where a value does not"
+    "nothing is cut: compare each constant and each epsilon with the lesson's, for a slope shows "
+    "them where a value does not"
 )
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
@@ -96,12 +96,9 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             if group is Group.OUTPUT and wrong_here.fault is Fault.SHAPE:
                 wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)
             found = _differs(evidence, answer, group, label, wrong_here, case)
-            is_slope = group is Group.GRADIENT and wrong_here.fault is Fault.VALUES
-            return (
-                replace(found, next_step=_SLOPE)
-                if is_slope and is_near(actual, expected)
-                else found
-            )
+            sloping = group is Group.GRADIENT and wrong_here.fault is Fault.VALUES
+            near = sloping and is_near(actual, expected)
+            return replace(found, next_step=_SLOPE) if near else found
         if matched.precision == "float32":
             precision = "float32"
     return Judgement(Status.PASSED, case=case, precision=precision)
