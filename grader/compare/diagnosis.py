@@ -25,8 +25,8 @@ from grader.worker.names import Group, group_of, of_group
 from grader.worker.protocol import Action
 
 _LEAST = 2  # cases with an output that show two bugs at once
-_APART = 1e-2  # a distance of projections that no rounding in float32 explains
-_LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
+APART = 1e-2  # a distance of projections that no rounding in float32 explains
+LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
@@ -55,7 +55,7 @@ def diagnose(
     if not failed or own is None or evidence.unwritten:
         return None
     look = _Look(evidence, judged, own, pairs, aside)
-    for look.tolerance in (STRICT, _LAX):
+    for look.tolerance in (STRICT, LAX):
         found = look.exact() or look.by_values(whole=whole)
         if not found and not whole:
             found = look.by_checks()
@@ -229,7 +229,7 @@ class _Look:
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
         """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""
-        room = self.tolerance if self.tolerance == STRICT else _APART
+        room = self.tolerance if self.tolerance == STRICT else APART
         near, _ = self.own.of_values(self.rows).equal_calls(seen, room)
         alone = [row for row, one in enumerate(self.own.names) if one[0] in names]
         return not near[alone].all(axis=1).any()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.compare.arrays import is_telling
-from grader.compare.diagnosis import LISTED
+from grader.compare.diagnosis import APART, LAX, LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
@@ -63,6 +63,19 @@ def known_partly(
     look = _Look(evidence, aside, own)
     if look.wrong.sum() <= 1:
         return None
+    for look.tolerance in (STRICT, LAX) if look.is_rounded else (STRICT,):
+        if found := _of_some(look, own, pairs, located):
+            return found
+    return None
+
+
+def _of_some(
+    look: "_Look",
+    own: Suspects,
+    pairs: Callable[[], Mapping[str, Suspects]],
+    located: Diagnosis | None,
+) -> Diagnosis | None:
+    evidence, aside, name = look.evidence, look.aside, look.evidence.target.name
     singles = own.of_values(look.rows)
     found = _best(look, own, singles, pairs().get(name))
     left = left_by_text(evidence, [fit.names for fit in found], aside)
@@ -92,6 +105,8 @@ def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None
 class _Look:
     """The outputs of some calls, beside those of known bugs."""
 
+    tolerance: float = STRICT
+
     def __init__(self, evidence: Evidence, aside: Aside, own: Suspects) -> None:
         calls = evidence.calls
         self.evidence, self.aside = evidence, aside
@@ -103,7 +118,7 @@ class _Look:
         self.calls = [calls[row] for row in self.rows]
         self.seen = evidence.seen.of_values(self.rows)
         self._due = evidence.right.of_values(self.rows)
-        right = Suspects.gather([((), self._due)])
+        right = self._expected = Suspects.gather([((), self._due)])
         judged = [judge_call(evidence, call, Group.OUTPUT).passed for call in self.calls]
         # what is right in float32 alone is no mistake of values
         self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
@@ -121,7 +136,9 @@ class _Look:
 
         Of two bugs at once each has to show in what they explain, beside what `singles` give.
         """
-        same, apart = suspects.equal_calls(self.seen, STRICT)
+        same, apart = suspects.equal_calls(self.seen, self.tolerance)
+        if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
+            same &= ~self._expected.equal_calls(self.seen, APART)[0] | self.right
         possible = np.asarray((same | ~self.right).all(axis=1))
         explained = same & self.wrong & possible[:, np.newaxis]
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
@@ -133,7 +150,7 @@ class _Look:
         for row in np.flatnonzero(fits):
             fits[row] = not self._by_one_size(explained[row])
             if fits[row] and singles is not None:
-                fits[row] = _acts(suspects, int(row), singles, explained[row])
+                fits[row] = self._acts(suspects, int(row), singles, explained[row])
         if not fits.any():
             return []
         most = count[fits].max()
@@ -148,7 +165,7 @@ class _Look:
     def rest(self, singles: Suspects, explained: Array) -> list[_Fit]:
         """The bugs that explain all the other wrong cases, whatever they do to the rest."""
         left = self.wrong & ~explained
-        same, apart = singles.equal_calls(self.seen, STRICT)
+        same, apart = singles.equal_calls(self.seen, self.tolerance)
         fits = (same | ~left).all(axis=1)
         numbers = sum(self._numbers(self.calls[i]) for i in np.flatnonzero(left))
         if left.sum() < self.least or numbers < self.numbers or (~self.right & ~self.wrong).any():
@@ -159,6 +176,14 @@ class _Look:
             if self._allows(singles.names[row])
         }
         return list(found.values())
+
+    def _acts(self, suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
+        """Whether each of two bugs changes what the other gives alone, in some calls."""
+        both = suspects.only(np.arange(len(suspects.names)) == row)
+        parts = set(suspects.names[row])
+        alone = [singles.signature(i) for i, names in enumerate(singles.names) if {*names} < parts]
+        room = self.tolerance if self.tolerance == STRICT else APART
+        return not any(both.equal_calls(one, room)[0][0][explained].all() for one in alone)
 
     def _allows(self, names: Names) -> bool:
         return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)
@@ -183,6 +208,11 @@ class _Look:
         """How many numbers came out of a call that tell something: zeros alone do not."""
         return sum(output.size for output in self._outputs(call) if is_telling(output))
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether outputs came in float32."""
+        return any(one.dtype == np.float32 for call in self.calls for one in self._outputs(call))
+
     def _has_floats(self, call: Call) -> bool:
         return any(output.dtype.kind == "f" for output in self._outputs(call))
 
@@ -196,15 +226,6 @@ class _Look:
 
     def _ended(self, call: Call) -> bool:
         return self.evidence.answers[call.id].status is AnswerStatus.OK
-
-
-def _acts(suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
-    """Whether each of two bugs changes what the other gives alone, in some calls."""
-    both = suspects.only(np.arange(len(suspects.names)) == row)
-    alone = [i for i, names in enumerate(singles.names) if set(names) < set(suspects.names[row])]
-    return not any(
-        both.equal_calls(singles.signature(i), STRICT)[0][0][explained].all() for i in alone
-    )
 
 
 def _worded(

@@ -95,6 +95,12 @@ class Arrangement:
         }
         return replace(answer, tensors=renamed, info=self._renamed(call, answer.info))
 
+    def _shared(self, roles: Sequence[str]) -> list[str]:
+        """The roles that a layer plays: where its rows are parts of several, all of these."""
+        stem, _, last = roles[0].rpartition(".")
+        rows = [one for one in self.rows if stem in one.layers and len(roles) == 1]
+        return [f"{layer}.{last}" for one in rows for layer in one.layers] or [*roles]
+
     def _meant(self, role: str, call: Call) -> str:
         """The role whose values a role gets."""
         stem, _, last = role.rpartition(".")
@@ -105,7 +111,9 @@ class Arrangement:
         def really(roles: Sequence[str]) -> list[str]:
             return [self._meant(role, call) for role in roles]
 
-        bound = [one.model_copy(update={"roles": really(one.roles)}) for one in info.bound]
+        bound = [
+            one.model_copy(update={"roles": really(self._shared(one.roles))}) for one in info.bound
+        ]
         idle = [one.model_copy(update={"roles": really(one.roles)}) for one in info.untrained]
         return info.model_copy(update={"bound": bound, "untrained": idle})
 
@@ -129,8 +137,10 @@ def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     one_of_each = in_one_block(call, bound)
     fused = _fused(call, one_of_each)
     named = [[_stem(role) for role in one.roles] for one in fused if one.told is Told.NAME]
-    exchanged = [_exchanges(layers) for layers in (*_alike(call, one_of_each), *named)]
+    alike = _alike(call, one_of_each)
+    exchanged = [_exchanges(layers) for layers in (*alike, *named)]
     shuffled = [_row_orders(call, one) for one in fused]
+    shuffled += [_by_head(call, layers) for layers in alike]
     ways = product(*exchanged, *shuffled, _turns(bound))
     found = []
     for way in islice(ways, _MOST + 1):
@@ -296,6 +306,16 @@ def _row_orders(call: Call, fused: Bound) -> list[Arrangement]:
     orders.append((-1, _INNERMOST))  # the same, whatever the count
     shuffles = [(), *((Rows(some, *order),) for some in mixed for order in orders)]
     return [Arrangement({}, shuffle) for shuffle in shuffles]
+
+
+def _by_head(call: Call, layers: Sequence[str]) -> list[Arrangement]:
+    """The usual way, and one where as many layers as there are heads hold a head of each role.
+
+    Only as many heads as roles make such layers as large as one role's.
+    """
+    places = [place for place, count in _counts(call) if count == len(layers)]
+    rows = [(Rows(tuple(layers), place, _ROW_ORDERS[0]),) for place in places]
+    return [Arrangement({}, one) for one in ((), *rows)]
 
 
 def shown_guesses(

@@ -264,7 +264,8 @@ class Rounds:
     ) -> list[Answer]:
         """Return what a call comes to in each of some ways; all are tried in one round.
 
-        A child can tell that something is tried here: what it answers only suggests a way.
+        A child can tell that something is tried here: what it answers only suggests a way. It gets
+        the target's other cases as well, whose sizes tell how matrices of its own lie.
         """
         tensors: dict[str, Array] = {}
         calls = []
@@ -274,7 +275,12 @@ class Rounds:
             keys = {role: f"{key}~{number}" for role, key in call.parameters.items()}
             one = replace(call, id=f"{call.id}~{number}", parameters=keys, watch=False)
             calls.append(one)
-        answers = self._collect(kind, calls, dtype, tensors=tensors).answers
+        others = [
+            other
+            for other in self._calls(kind)
+            if (other.target, other.action) == (call.target, Action.FORWARD) and other.id != call.id
+        ]
+        answers = self._collect(kind, [*calls, *others], dtype, tensors=tensors).answers
         return [answers[one.id] for one in calls]
 
     def _way(self, call: Call, arranged: Arranged | None = None) -> Arrangement:

@@ -24,6 +24,7 @@ _KINDS = {  # words by which a norm's two vectors go, alone and in lists
     "weight": ("weight", "scale", "gain", "gamma", "weights", "scales", "gains", "gammas"),
     "bias": ("bias", "shift", "offset", "beta", "biases", "shifts", "offsets", "betas"),
 }
+_STARTS = {"weight": 1, "bias": 0}
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
@@ -118,7 +119,8 @@ def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
 def name_pairs(items: Sequence[Item]) -> list[Item]:
     """Say which is the weight and which the bias of a layer that has two parameters.
 
-    Shapes tell it, or one of two names; else the order does.
+    Shapes tell it, or one of two names; else the order does. Of vectors that no layer holds
+    together it is told by what they begin as: a weight as ones, a bias as zeros.
     """
     layers: dict[str, list[Item]] = {}
     for item in items:
@@ -130,19 +132,32 @@ def name_pairs(items: Sequence[Item]) -> list[Item]:
             guessed = own[0].shape == own[1].shape and not any(_kind(one.name) for one in own)
             for one, last in zip(pair, _KINDS, strict=True):
                 said[one.name] = replace(one, said=f"{stem}.{last}", guessed=guessed)
+    for item in items:
+        untold = item.raw and item.name not in said and not _kind(item.name)
+        if untold and (begins := _begins_as(item)):
+            said[item.name] = replace(item, said=f"{item.name}.{begins}")
     return [said.get(item.name, item) for item in items]
 
 
 def _weight_and_bias(one: Item, other: Item) -> tuple[Item, Item] | None:
     """Return two parameters of a layer as its weight and its bias, None where they are neither."""
     if one.shape == other.shape and len(one.shape) == 1:
-        if _last(one.name).isdigit() and _kind(_stem(one.name)):  # a list of two layers' scales
+        listed = _last(one.name).isdigit()  # of two layers' scales, it may be
+        if listed and (_kind(_stem(one.name)) or _begins_as(one) == _begins_as(other) != ""):
             return None
         turned = _kind(one.name) == "bias" or _kind(other.name) == "weight"
         return (other, one) if turned else (one, other)
     weight, bias = sorted((one, other), key=lambda item: -len(item.shape))
     fits = (len(weight.shape), len(bias.shape)) == (2, 1) and bias.shape[0] in weight.shape
     return (weight, bias) if fits else None
+
+
+def _begins_as(item: Item) -> str:
+    """Whether a vector begins as a norm's weight does, or as a bias, "" for neither."""
+    values = item.parameters[0].detach()
+    if values.dim() != 1:
+        return ""
+    return next((kind for kind, start in _STARTS.items() if bool((values == start).all())), "")
 
 
 def _kind(name: str) -> str:
