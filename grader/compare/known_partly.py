@@ -63,7 +63,8 @@ def known_partly(
     look = _Look(evidence, aside, own)
     if look.wrong.sum() <= 1:
         return None
-    for look.tolerance in (STRICT, LAX) if look.is_rounded else (STRICT,):
+    tolerances = (STRICT, LAX) if look.is_rounded else (STRICT,)
+    for look.tolerance in tolerances:
         if found := _of_some(look, own, pairs, located):
             return found
     return None

@@ -128,7 +128,8 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
         return None
     hint = f"ook at how `{steps.wrong}` is made"
     if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
-        hint = "ook at what is done with them, and at what is returned"
+        them = "them" if steps.complete else "the steps before"
+        hint = f"ook at what is done with {them}, and at what is returned"
     elif steps.complete:  # they are there: which of them is used as what no value tells
         hint = f"ook at which of them `{steps.wrong}` is made of, and how"
     return Diagnosis(

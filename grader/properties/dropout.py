@@ -51,7 +51,7 @@ _OF_DROPOUT = _Drawn(
 _OF_MORE = _Drawn(
     "what is drawn at random",
     "drawn",
-    "draw nothing but what drops numbers, with the rate that is given, and scale what is kept",
+    "count the places where something is dropped, and look at the rate and the scaling at each",
     f"numbers are drawn at random, {_NONE_ASKED}",
     "draw nothing at random where no dropout is asked for",
 )

@@ -73,10 +73,17 @@ def _told(evidence: Evidence, call: Call) -> Judgement:
     came = (
         f"the output is {min(dtypes)} where {_due(evidence)}"
         if dtypes - {"float64"}
-        else f"the output is right but for float64's precision: {_EITHER}"
+        else f"the output{_of_what(evidence)} is right but for float64's precision: {_EITHER}"
     )
     facts, step = (Facts(dtype="float64"), Facts(dtype="float32")), evidence.words.own_dtype
     return Judgement(Status.FAILED, came, next_step=step, expected=facts[0], actual=facts[1])
+
+
+def _of_what(evidence: Evidence) -> str:
+    """Say that it is so of this case alone, where others are wrong by more."""
+    calls = evidence.numeric_calls(Action.FORWARD)
+    right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
+    return "" if right else " of this case"
 
 
 def _due(evidence: Evidence) -> str:

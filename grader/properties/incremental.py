@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from grader.compare.arrays import find_difference
-from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.compare.evidence import NO_IDEA, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.cases import Case
 from grader.course.expressions import TensorSpec
@@ -102,7 +102,9 @@ class Incremental(Kind):
                 detail = (
                     f"{outcome.message}: {outcome.detail}" if outcome.detail else outcome.message
                 )
-                return replace(outcome, message=said, detail=detail, next_step=step)
+                known = outcome.next_step not in ("", *NO_IDEA)  # why this very error came
+                told = outcome.next_step if known else step
+                return replace(outcome, message=said, detail=detail, next_step=told)
             if wrong := self._difference(evidence, main, call):
                 return Judgement(Status.FAILED, said, wrong, step, case=case)
         return PASSED

@@ -10,11 +10,13 @@ from grader.compare.vocabulary import Vocabulary
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind
-from grader.records.answers import AnswerStatus, StudentError
+from grader.records.answers import Answer, AnswerStatus, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Status
 from grader.records.text import clean, with_article
 from grader.worker.protocol import Action
+
+_RAISE = "write `raise` in place of `return`"
 
 
 class Raises(Kind):
@@ -41,6 +43,8 @@ class Raises(Kind):
         """Another exception, or none."""
         call = evidence.call_of(self.name)
         answer, name = evidence.answers[call.id], evidence.case(call).name
+        if self._is_returned(answer):
+            return f"for {name} {with_article(self.error)} is returned, and not raised"
         if answer.status is AnswerStatus.OK:
             return f"{name} goes unnoticed, where a {self.error} is asked for"
         if answer.error is None or "NotImplementedError" in answer.error.bases:
@@ -74,12 +78,19 @@ class Raises(Kind):
                 )
             said = describe_student_error(evidence, answer.error)
             message = f"{case.name} should raise {self.error}, it raised {said}"
+        elif self._is_returned(answer):
+            message = f"{case.name} should raise {self.error}, which is returned"
+            return Judgement(Status.FAILED, message, next_step=_RAISE, case=case)
         elif answer.status is AnswerStatus.OK:
             message = f"{case.name} goes unnoticed: it should raise {self.error}"
         else:
             return explain_status(evidence, answer, case)
         step = f"check for it and raise {self.error} with a helpful text"
         return Judgement(Status.FAILED, message, next_step=step, case=case)
+
+    def _is_returned(self, answer: Answer) -> bool:
+        """Whether the exception that is due came as a value."""
+        return [part.type for part in answer.info.parts] == [self.error]
 
     def _ends_as_usual(self, evidence: Evidence, error: StudentError) -> bool:
         """Whether the case ends in an exception that has nothing to do with it."""
