@@ -14,6 +14,7 @@ from support import (
 )
 
 from grader.records.results import ExerciseResult, Kind, Status
+from grader.report.words import distinct_failures
 
 ATTENTION = solution("exercise1")
 HEADS = solution("exercise3")
@@ -285,3 +286,182 @@ def test_numpy_on_a_gpu_is_told_as_a_gpu_tells_it(grade_text: GradeText) -> None
     check = find_check(grade_text({"exercise1": text}), "self_attention/property/device")
     assert "on a GPU, `self_attention` raised TypeError: can't convert cuda:0" in check.message
     assert check.next_step.startswith("numpy knows what is on the CPU alone")
+
+
+APART = """
+class EncoderLayer(nn.Module):
+    def __init__(self, attention, feed_forward, embed_dim, *, norm_first=False, dropout=0.0):
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.size, self.pre, self.drop = (embed_dim,), norm_first, nn.Dropout(dropout)
+        {made}
+
+    def forward(self, x):
+        g, b = {read}
+        first, second = (
+            lambda z, i=i: nn.functional.layer_norm(z, self.size, g[i], b[i]) for i in range(2)
+        )
+        if self.pre:
+            x = x + self.drop(self.attention(first(x)))
+            return x + self.drop(self.feed_forward(second(x)))
+        x = first(x + self.drop(self.attention(x)))
+        return second(x + self.drop(self.feed_forward(x)))
+"""
+ONES, ZEROS = "nn.Parameter(torch.ones(embed_dim))", "nn.Parameter(torch.zeros(embed_dim))"
+
+
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [
+        (
+            f"self.g1, self.g2, self.b1, self.b2 = {ONES}, {ONES}, {ZEROS}, {ZEROS}",
+            "(self.g1, self.g2), (self.b1, self.b2)",
+        ),
+        (
+            f"self.s, self.z = (nn.ParameterList([{ONES}, {ONES}]), "
+            f"nn.ParameterList([{ZEROS}, {ZEROS}]))",
+            "self.s, self.z",
+        ),
+    ],
+    ids=["letters", "lists"],
+)
+def test_vectors_of_norms_that_stand_apart_are_told_by_what_they_begin_as(
+    made: str, read: str, grade_text: GradeText
+) -> None:
+    text = "import torch\nfrom torch import nn\n" + APART.format(made=made, read=read)
+    assert_full(grade_text({"exercise5": text}))
+
+
+FREE_FORMS = """
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads, *, head_dim=None, bias=False):
+        super().__init__()
+        if head_dim is None and embed_dim % num_heads:
+            raise ValueError("not divisible")
+        d = self.d = head_dim or embed_dim // num_heads
+        h = self.h = num_heads
+        {made}
+
+    def forward(self, x):
+        {computed}
+"""
+RAW_OUTPUT = (
+    "self.w_o, self.b_o = nn.Parameter(torch.randn(h, d, embed_dim)), "
+    "nn.Parameter(torch.zeros(embed_dim))"
+)
+FORMS = {
+    "one fused layer a head": (
+        "self.heads = nn.ModuleList(nn.Linear(embed_dim, 3 * d, bias=bias) for _ in range(h))\n"
+        "        self.proj = nn.Linear(h * d, embed_dim)",
+        "parts = (head(x).chunk(3, dim=-1) for head in self.heads)\n"
+        "        outs = [(q @ k.mT / self.d**0.5).softmax(-1) @ v for q, k, v in parts]\n"
+        "        return self.proj(torch.cat(outs, dim=-1))",
+    ),
+    "rows by head and weights of its own": (
+        f"self.qkv = nn.Linear(embed_dim, 3 * h * d, bias=bias)\n        {RAW_OUTPUT}",
+        "q, k, v = self.qkv(x).unflatten(-1, (self.h, 3, self.d)).unbind(3)\n"
+        "        a = torch.einsum('bqhd,bkhd->bhqk', q, k).div(self.d**0.5).softmax(-1)\n"
+        "        return torch.einsum('bhqk,bkhd,hde->bqe', a, v, self.w_o) + self.b_o",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "computed"), FORMS.values(), ids=FORMS.keys())
+def test_two_free_forms_at_once_are_right(made: str, computed: str, grade_text: GradeText) -> None:
+    """What three heads make look like one role's layer, and what one size leaves open."""
+    before = HEADS[: HEADS.index("class MultiHeadSelfAttention")]
+    text = before + FREE_FORMS.format(made=made, computed=computed)
+    result = grade_text({"exercise3": text})
+    assert_target_full(result, "MultiHeadSelfAttention")
+    assert result.notes == ()
+
+
+def test_two_mistakes_are_not_told_of_a_parameter_that_is_missing(grade_text: GradeText) -> None:
+    """Their counts come to as many, and have nothing to do with it."""
+    text = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, embed_dim, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight = eps, nn.Parameter(torch.ones(embed_dim))
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+"""
+    result = grade_text({"exercise9": text})
+    assert not _told(result, "LayerNorm")
+    check = find_check(result, "LayerNorm/shape")
+    assert "no parameter fits `bias`" in check.message
+
+
+def test_what_one_edge_counts_is_not_told_of_every_case(grade_text: GradeText) -> None:
+    blocks = "[Block(embed_dim, num_heads, dropout) for _ in range(depth)]"
+    exchanged = "[Block(embed_dim, depth, dropout) for _ in range(num_heads)]"
+    text = edited(solution("exercise10"), (blocks, exchanged))
+    assert "every case" not in _told(grade_text({"exercise10": text}), "build_language_model")
+
+
+def test_a_shape_is_told_as_it_came(grade_text: GradeText) -> None:
+    """An axis of one is no axis less, though values are compared without it."""
+    text = edited(MASKS, ("hidden = ~mask", "hidden = ~mask.unsqueeze(1)"))
+    check = find_check(grade_text({"exercise8": text}), "masked_attention/shape")
+    assert "the shape should be (2, 1, 3), it is (2, 2, 1, 3)" in check.message
+
+
+def test_an_option_is_told_where_gradients_alone_fail_without_it(grade_text: GradeText) -> None:
+    skipless = "x = self.dropout(self.feed_forward(self.norm2(x)))"
+    text = f"""
+from torch import nn
+
+class EncoderLayer(nn.Module):
+    def __init__(self, attention, feed_forward, embed_dim, *, norm_first=False, dropout=0.0):
+        super().__init__()
+        self.attention, self.feed_forward, self.pre = attention, feed_forward, norm_first
+        self.norm1, self.norm2 = (nn.LayerNorm(embed_dim, eps=1e-6) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        if self.pre:
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            {skipless}
+        else:
+            x = self.norm1(x + self.dropout(self.attention(x)))
+            x = self.norm2(x + self.dropout(self.feed_forward(x)))
+        return x
+"""
+    result = grade_text({"exercise5": text})
+    shown = distinct_failures(target_checks(result, "EncoderLayer"))
+    assert [check.id.shown for check in shown][:2] == ["numeric/norm_first", "gradient"]
+    assert shown[1].next_step.startswith("nothing is cut: compare each constant")
+
+
+def test_an_exception_that_is_returned_is_told_as_that(grade_text: GradeText) -> None:
+    text = solution("exercise6").replace("raise ValueError(", "return ValueError(")
+    check = find_check(
+        grade_text({"exercise6": text}), "LearnedPositionEmbedding/property/too-long"
+    )
+    assert check.message.endswith("should raise ValueError, which is returned")
+    assert check.next_step == "write `raise` in place of `return`"
+
+
+def test_a_mistake_of_some_cases_is_named_in_float32_too(grade_text: GradeText) -> None:
+    text = """
+import torch
+
+def sinusoidal_encoding(seq_len, embed_dim):
+    rates = 1.0 / (10000 ** (torch.arange(0, embed_dim, 2).float() / embed_dim))
+    angles = torch.einsum("i,j->ij", torch.arange(seq_len).float(), rates)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+"""
+    told = _told(grade_text({"exercise6": text}), "sinusoidal_encoding")
+    assert "all sines come first, then all cosines" in told
+
+
+def test_a_bias_that_an_option_asks_for_is_to_be_passed_on(grade_text: GradeText) -> None:
+    keys = "self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)"
+    text = edited(solution("exercise2"), (keys, keys.replace("bias=bias", "bias=False")))
+    check = find_check(grade_text({"exercise2": text}), "QKVProjection/shape/bias")
+    assert check.message == "`to_keys` has no bias, though bias=True is given"
+    assert check.next_step == "pass `bias=bias` to `to_keys`"
