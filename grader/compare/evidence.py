@@ -179,8 +179,8 @@ COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
 NOT_FINITE = (
-    "find the first line that makes one: a division by zero, 0 * inf, inf - inf, an exp that "
-    "overflows, or a softmax over nothing but -inf"
+    "find the first line that makes one: a division by zero, 0 * inf, inf - inf (as in a row of "
+    "nothing but -inf), or an exp that overflows"
 )
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = "make a new tensor instead of using += or a method that ends in _"

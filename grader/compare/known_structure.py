@@ -10,6 +10,7 @@ from grader.compare.evidence import Evidence, Fault
 from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
+from grader.compare.retry import telling_calls
 from grader.compare.signature import failing, pair_rows, value_rows
 from grader.compare.wording import ways_of
 from grader.records.answers import Answer, AnswerStatus, Info
@@ -105,9 +106,9 @@ def _lacks_alone(evidence: Evidence) -> bool:
     """
     answers = [evidence.answers[call.id] for call in evidence.calls]
     unfit = [answer for answer in answers if answer.status is AnswerStatus.UNBOUND]
-    return bool(unfit) and all(
-        evidence.roles.keys() >= {one.name for one in answer.info.present} for answer in unfit
-    )
+    there = [{one.name for one in answer.info.present} for answer in unfit]
+    sought = {one.name for answer in unfit for one in answer.info.sought}
+    return bool(unfit) and all(evidence.roles.keys() - sought >= names for names in there)
 
 
 def _raised(evidence: Evidence) -> bool:
@@ -139,6 +140,7 @@ class _Counts:
         self._rows = np.flatnonzero(shown)
         numeric = evidence.numeric_calls(Action.FORWARD)
         main = {call.case for call in numeric if evidence.case(call).main}
+        main |= {call.case for call in telling_calls(evidence.key, evidence.target.name)}
         self._usual = {row for row, call in enumerate(calls) if call.case in main}
         self._due = self._sizes(evidence.right.codes, range(len(calls)))
         ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]

@@ -140,7 +140,8 @@ def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     alike = _alike(call, one_of_each)
     exchanged = [_exchanges(layers) for layers in (*alike, *named)]
     shuffled = [_row_orders(call, one) for one in fused]
-    shuffled += [_by_head(call, layers) for layers in alike]
+    lone = {_stem(one.roles[0]) for one in one_of_each if len(one.roles) == 1}
+    shuffled += [_by_head(call, layers) for layers in alike if lone.issuperset(layers)]
     ways = product(*exchanged, *shuffled, _turns(bound))
     found = []
     for way in islice(ways, _MOST + 1):

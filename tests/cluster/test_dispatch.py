@@ -15,7 +15,9 @@ SECONDS = 30.0  # a net for hangs
 
 
 class Taken(Future[Any]):
-    """A future that can be cancelled as Dask's."""
+    """A future that can be cancelled as Dask's, and tells how it ended as Dask's."""
+
+    status = "finished"
 
     def cancel(self, *, force: bool = False) -> bool:
         return force and super().cancel()

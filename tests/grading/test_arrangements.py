@@ -11,7 +11,7 @@ from grader.grading.arrangements import (
     settled,
     shown_guesses,
 )
-from grader.records.answers import Answer, AnswerStatus, Bound
+from grader.records.answers import Answer, AnswerStatus, Bound, Info
 from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Role, RoleKind, Told
 
@@ -36,13 +36,23 @@ def test_what_a_name_tells_is_never_exchanged() -> None:
 
 def test_alike_layers_without_names_are_tried_in_every_order() -> None:
     found = bound(Told.ORDER, *(role.name for role in ROLES))
-    ways = arrangements_of(CALL, found)
+    ways = [way for way in arrangements_of(CALL, found) if not way.rows]
     assert len(ways) == 5
     orders = {
         tuple(float(value[0, 0]) for value in way.arranged(CALL, TENSORS).values()) for way in ways
     }
     assert len(orders) == 5
     assert shown_guesses(CALL, found) == {"own0": ["one"], "own1": ["two"], "own2": ["three"]}
+
+
+def test_as_many_layers_as_heads_may_hold_a_head_of_each_role() -> None:
+    ways = arrangements_of(CALL, bound(Told.ORDER, *(role.name for role in ROLES)))
+    assert len(ways) == 2 * 6 - 1
+    way = next(way for way in ways if way.rows and not way.layers)
+    info = Info(bound=bound(Told.ORDER, *(role.name for role in ROLES)))
+    found = way.restored(CALL, Answer(AnswerStatus.OK, {}, info)).info.bound
+    assert [one.roles for one in found] == [[role.name for role in ROLES]] * 3
+    assert shown_guesses(CALL, found) == {}
 
 
 def test_rows_of_a_fused_layer_are_tried_role_by_role_and_part_by_part() -> None:

@@ -370,7 +370,7 @@ FORMS = {
 def test_two_free_forms_at_once_are_right(made: str, computed: str, grade_text: GradeText) -> None:
     """What three heads make look like one role's layer, and what one size leaves open."""
     before = HEADS[: HEADS.index("class MultiHeadSelfAttention")]
-    text = before + FREE_FORMS.format(made=made, computed=computed)
+    text = "import torch\n" + before + FREE_FORMS.format(made=made, computed=computed)
     result = grade_text({"exercise3": text})
     assert_target_full(result, "MultiHeadSelfAttention")
     assert result.notes == ()
