@@ -27,6 +27,11 @@ def other_item(info: Info, due: tuple[int, ...]) -> str:
     return f"return the {_ORDINALS[fits[0]]} of them alone: it has the shape that is due"
 
 
+def lacks_axes(came: Sequence[int], due: Sequence[int]) -> bool:
+    """Whether axes of one are missing, and nothing else is."""
+    return 0 < len(came) < len(due) and [n for n in due if n != 1] == [n for n in came if n != 1]
+
+
 def with_spare_axes(
     label: str, came: tuple[int, ...], due: tuple[int, ...], *, always: bool
 ) -> Judgement:

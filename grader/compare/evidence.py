@@ -178,6 +178,10 @@ BY_HAND = "work the smallest case through by hand, line by line"  # where nothin
 COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
+LOST_AXIS = (
+    "an axis of length one is lost: `squeeze()` without an axis takes away each of these, so give "
+    "it the axis, or index in its place"
+)
 NOT_FINITE = (
     "find the first line that makes one: a division by zero, 0 * inf, inf - inf (as in a row of "
     "nothing but -inf), or an exp that overflows"

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from grader.compare.arrays import Difference, is_near, match, shape_difference
-from grader.compare.beside import other_item, several, with_spare_axes
+from grader.compare.beside import lacks_axes, other_item, several, with_spare_axes
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
+    LOST_AXIS,
     NOT_FINITE,
     Evidence,
     Fault,
@@ -195,7 +196,8 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
         return _TRUTHS_STEP
     if fault is Fault.SHAPE:
-        return thrown_away(evidence) or COMPARE_SHAPES
+        lost = lacks_axes(difference.actual.shape or (), difference.expected.shape or ())
+        return LOST_AXIS if lost else thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
         return words.any_dtype
     if fault is Fault.FINITE:

@@ -1,12 +1,13 @@
 """What kinds share that call with inputs moved along a dim and compare with the first answer."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
 from grader.compare.arrays import Words, find_difference
-from grader.compare.evidence import PASSED, Evidence, Judgement
+from grader.compare.evidence import LOST_AXIS, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
 from grader.course.models import Exercise, Target
@@ -73,7 +74,9 @@ class Moved(Kind):
                     difference = find_difference(came, due, tolerance, self.words)
                 if came is None or difference is not None:
                     detail = self.items(part) + difference.message if difference else ""
-                    return self._broken(detail, evidence.case(call))
+                    broken = self._broken(detail, evidence.case(call))
+                    lost = came is not None and came.ndim < due.ndim
+                    return replace(broken, next_step=LOST_AXIS) if lost else broken
         return PASSED
 
     def _broken(self, detail: str, case: DrawnCase) -> Judgement:

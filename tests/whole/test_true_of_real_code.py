@@ -465,3 +465,13 @@ def test_a_bias_that_an_option_asks_for_is_to_be_passed_on(grade_text: GradeText
     check = find_check(grade_text({"exercise2": text}), "QKVProjection/shape/bias")
     assert check.message == "`to_keys` has no bias, though bias=True is given"
     assert check.next_step == "pass `bias=bias` to `to_keys`"
+
+
+def test_squeeze_is_told_where_axes_of_one_are_lost(grade_text: GradeText) -> None:
+    """Nothing mixes the samples: one of them alone loses its axis."""
+    text = edited(ATTENTION, ("scores = x @ x", "x = x.squeeze()\n    scores = x @ x"))
+    text = edited(text, ("@ x.transpose(1, 2)", "@ x.mT"))
+    result = grade_text({"exercise1": text})
+    for name in ("shape", "property/batch-independent"):
+        step = find_check(result, f"self_attention/{name}").next_step
+        assert step.startswith("an axis of length one is lost: `squeeze()`")
