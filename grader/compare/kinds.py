@@ -6,7 +6,7 @@ import re
 
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import shown
-from grader.handin.read import arguments_of, keyword_only, method_names
+from grader.handin.read import arguments_of, bases_of, keyword_only, method_names
 from grader.records.text import with_article
 
 Found = re.Match[str]
@@ -174,6 +174,11 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
     if kind == "Tensor":
         return Reason(f"a tensor has no `{name}`: look at its spelling")
     if method_names(scene.evidence.source, kind) and not scene.sets(name):
+        if base := _replaced(kind, scene):
+            return Reason(
+                f"`{kind}` inherits from `{base}`, and is graded with a `{base}` that has the "
+                f"layers of its docstring alone: set `self.{name}` in `{kind}` itself"
+            )
         if name in arguments_of(scene.evidence.source, "__init__", kind):
             return Reason(f"nothing sets `self.{name}`: write `self.{name} = {name}` in __init__")
         if near := difflib.get_close_matches(name, scene.attributes_of(kind), 1):
@@ -183,6 +188,17 @@ def without_attribute(found: Found, scene: Scene) -> Reason | None:
             )
         return Reason(f"nothing in `{kind}` sets `self.{name}`: set it in __init__")
     return None
+
+
+def _replaced(kind: str, scene: Scene) -> str:
+    """The class of an earlier exercise that a class inherits from: another stands in its place."""
+    evidence = scene.evidence
+    earlier = [
+        target.name for e in evidence.course.earlier(evidence.exercise) for target in e.targets
+    ]
+    bases = bases_of(evidence.source, kind)
+    own = [base for base in bases if method_names(evidence.source, base)]
+    return next((base for base in bases if base in earlier and base not in own), "")
 
 
 def undefined(found: Found, scene: Scene) -> Reason | None:

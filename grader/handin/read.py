@@ -217,6 +217,14 @@ def method_names(source: Source, class_name: str) -> list[str]:
     return [function.name for function in _functions(source, class_name)]
 
 
+def bases_of(source: Source, class_name: str) -> list[str]:
+    """Return the names of what a class of this file inherits from, without their modules."""
+    trees = [tree for _, text in source.units if (tree := parse(text))]
+    classes = [n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)]
+    bases = [base for one in classes if one.name == class_name for base in one.bases]
+    return [ast.unparse(base).rpartition(".")[2] for base in bases]
+
+
 def keyword_only(source: Source, name: str, class_name: str = "") -> list[str]:
     """Return what stands behind the * in a signature of this file: a function's, or a method's."""
     own = _definition(source, name, class_name)

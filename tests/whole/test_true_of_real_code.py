@@ -475,3 +475,16 @@ def test_squeeze_is_told_where_axes_of_one_are_lost(grade_text: GradeText) -> No
     for name in ("shape", "property/batch-independent"):
         step = find_check(result, f"self_attention/{name}").next_step
         assert step.startswith("an axis of length one is lost: `squeeze()`")
+
+
+def test_a_class_that_inherits_from_what_is_replaced_is_told_so(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        ("class CrossAttention(nn.Module):", "class CrossAttention(MaskedMultiHeadAttention):"),
+    )
+    text = "from exercise8_masks import MaskedMultiHeadAttention\n" + text
+    start = text.index("    def __init__", text.index("class CrossAttention"))
+    text = text[:start] + text[text.index("    def forward", start) :]
+    check = find_check(grade_text({"exercise9": text}), "CrossAttention/shape")
+    assert "object has no attribute 'num_heads'" in check.message
+    assert check.next_step.endswith("set `self.num_heads` in `CrossAttention` itself")
