@@ -11,6 +11,7 @@ from grader.compare.advice import (
     lesson_of,
     renamed_forward,
 )
+from grader.compare.biases import lacking_bias
 from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
 from grader.compare.lost import cut_at, local_layer
 from grader.compare.sizes import missized
@@ -294,8 +295,8 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     )
     if hiding := [found for found in answer.info.loose if found.what in words.homes]:
         return _out_of_sight(words, hiding[0], sought, outcome)
-    if layers := _without_bias(answer, words):
-        return _lacking_bias(evidence, layers, outcome)
+    if lacking := lacking_bias(evidence, answer, outcome):
+        return lacking
     if case is not None and not turned and (sizes := missized(evidence, answer, case)):
         return replace(outcome, message=sizes, detail="", next_step=RESIZE)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
@@ -364,38 +365,7 @@ def _out_of_sight(
     )
 
 
-def _lacking_bias(evidence: Evidence, layers: Sequence[str], outcome: Judgement) -> Judgement:
-    words, several = evidence.words, len(layers) > 1
-    named = " and ".join(f"`{clean(layer, 60)}`" for layer in layers)
-    asked = outcome.case is not None and bool(outcome.case.options.get("bias"))
-    step = words.bias_passed_on.format(named) if asked else ""
-    return replace(
-        outcome,
-        message=f"{named} {'have' if several else 'has'} no bias"
-        f"{', though bias=True is given' if asked else ', and should'}",
-        detail="",
-        next_step=step or words.biased.format("them" if several else "it"),
-    )
-
-
 def _code(evidence: Evidence, error: StudentError) -> str:
     frame = error.frames[-1]
     code = clean(evidence.source.line(frame.label, frame.line), 120)
     return f": `{code}`" if code else ""
-
-
-def _without_bias(answer: Answer, words: Vocabulary) -> list[str]:
-    """The layers that lack the biases sought; none where it is not biases alone, or not clear."""
-    present = {one.name: tuple(one.shape) for one in answer.info.present}
-    matrix, made = f".{words.matrix}", slice(-1, None) if words.turned_matrices else slice(1)
-    layers = []
-    for sought in answer.info.sought:
-        stem, _, last = sought.name.rpartition(".")
-        bare = [n.removesuffix(matrix) for n in present if n.endswith(matrix)]
-        bare = [n for n in bare if f"{n}.bias" not in present]
-        fitting = [n for n in bare if present[f"{n}{matrix}"][made] == tuple(sought.shape)]
-        found = [stem] if stem in bare else fitting
-        if last != "bias" or len(found) != 1:
-            return []
-        layers += found
-    return layers
