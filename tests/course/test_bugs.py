@@ -191,23 +191,22 @@ def test_compose_refuses_overlapping_places(folder: CourseFolder) -> None:
 def test_two_mistakes_of_one_line_are_composed_where_they_do_not_meet(
     folder: CourseFolder,
 ) -> None:
-    """What both leave as it is belongs to neither edit; a line that one adds stands before it."""
+    """What both leave as it is belongs to neither edit; a line that one adds stands behind."""
     exercise = folder.course.exercise("exercise1")
     source = read_solution(folder.solutions / exercise.file)
     mutants = {
         bug.key: mutants_of(folder, exercise, bug, source)[0]
         for bug in load_bugs(folder, exercise, source)
     }
-    queries, causal, scrambled = (
+    scaled, causal, scrambled = (
         mutants[f"self_attention/{name}"]
-        for name in ("softmax-over-queries", "causal-mask", "reshaped-not-transposed")
+        for name in ("self-attention-scaled", "causal-mask", "reshaped-not-transposed")
     )
-    both = compose(queries, causal, source)
+    both = compose(scaled, causal, source)
     assert both is not None
-    assert ".triu(1).bool()\n    weights = torch.softmax(scores.masked_fill(future" in both
-    assert "-math.inf), dim=1)" in both
+    assert "scores = x @ x.transpose(1, 2) / math.sqrt(x.size(2))\n    future" in both
     assert compose(causal, scrambled, source) is not None
-    assert compose(queries, queries, source) is None
+    assert compose(scaled, scaled, source) is None
 
 
 def test_last_hint_on_a_mistake_says_what_to_write(folder: CourseFolder) -> None:
