@@ -188,12 +188,8 @@ def _is_of_form(evidence: Evidence, group: str) -> bool:
 
 
 def _about_biases(evidence: Evidence, *, missing: bool) -> list[Deviation]:
-    """Biases that nobody asked for, and biases that are not there.
-
-    A factory's first calls are of its own values; one from correct parts tells which are played.
-    """
-    forward = (call for call in evidence.calls if call.roles and call.action is Action.FORWARD)
-    call = next(forward, evidence.first_call)
+    """Biases that nobody asked for, and biases that are not there."""
+    call = evidence.bound_call
     answer, expected = evidence.answers[call.id], evidence.key.answers[call.id]
     if answer.status is not AnswerStatus.OK or not call.roles:
         return []

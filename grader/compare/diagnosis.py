@@ -14,7 +14,7 @@ from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import STRICT, branches, failing, of_calls, value_rows
+from grader.compare.signature import LAX, STRICT, beyond, branches, failing, of_calls, value_rows
 from grader.compare.wording import Claim, cases_named, first_wrong_call, named
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
@@ -25,8 +25,6 @@ from grader.worker.names import Group, group_of, of_group
 from grader.worker.protocol import Action
 
 _LEAST = 2  # cases with an output that show two bugs at once
-APART = 1e-2  # a distance of projections that no rounding in float32 explains
-LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
 _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
 _FARTHER = 100.0  # times as far as the best: not as good an explanation
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
@@ -229,8 +227,7 @@ class _Look:
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
         """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""
-        room = self.tolerance if self.tolerance == STRICT else APART
-        near, _ = self.own.of_values(self.rows).equal_calls(seen, room)
+        near, _ = self.own.of_values(self.rows).equal_calls(seen, beyond(self.tolerance))
         alone = [row for row, one in enumerate(self.own.names) if one[0] in names]
         return not near[alone].all(axis=1).any()
 

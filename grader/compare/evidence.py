@@ -109,6 +109,15 @@ class Evidence:
         return self.key.plan.call(CallId.first(self.target.name))
 
     @property
+    def bound_call(self) -> Call:
+        """The first outputs with the reference's parameters, if there are any.
+
+        A factory's first calls are of its own values; one from correct parts tells what is played.
+        """
+        forward = (call for call in self.calls if call.roles and call.action is Action.FORWARD)
+        return next(forward, self.first_call)
+
+    @property
     def unknown_options(self) -> list[str]:
         """The options that the submission's signature does not have, in the order of the calls."""
         return list(dict.fromkeys(name for call in self.calls for name in self.refused(call)))

@@ -196,9 +196,8 @@ def _replaced(kind: str, scene: Scene) -> str:
     earlier = [
         target.name for e in evidence.course.earlier(evidence.exercise) for target in e.targets
     ]
-    bases = bases_of(evidence.source, kind)
-    own = [base for base in bases if method_names(evidence.source, base)]
-    return next((base for base in bases if base in earlier and base not in own), "")
+    bases = [base for base in bases_of(evidence.source, kind) if base in earlier]
+    return next((base for base in bases if not method_names(evidence.source, base)), "")
 
 
 def undefined(found: Found, scene: Scene) -> Reason | None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.compare.arrays import is_telling
-from grader.compare.diagnosis import APART, LAX, LISTED
+from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import STRICT, of_calls, value_rows
+from grader.compare.signature import LAX, STRICT, beyond, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import Array, Call
@@ -139,7 +139,7 @@ class _Look:
         """
         same, apart = suspects.equal_calls(self.seen, self.tolerance)
         if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
-            same &= ~self._expected.equal_calls(self.seen, APART)[0] | self.right
+            same &= ~self._expected.equal_calls(self.seen, beyond(self.tolerance))[0] | self.right
         possible = np.asarray((same | ~self.right).all(axis=1))
         explained = same & self.wrong & possible[:, np.newaxis]
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
@@ -183,7 +183,7 @@ class _Look:
         both = suspects.only(np.arange(len(suspects.names)) == row)
         parts = set(suspects.names[row])
         alone = [singles.signature(i) for i, names in enumerate(singles.names) if {*names} < parts]
-        room = self.tolerance if self.tolerance == STRICT else APART
+        room = beyond(self.tolerance)
         return not any(both.equal_calls(one, room)[0][0][explained].all() for one in alone)
 
     def _allows(self, names: Names) -> bool:

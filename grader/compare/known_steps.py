@@ -13,7 +13,7 @@ from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
-from grader.compare.signature import STRICT, sign_step, sign_steps, step_calls
+from grader.compare.signature import LAX, STRICT, beyond, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
 from grader.compare.wording import alternatives, ways_of
 from grader.records.answers import Answer, AnswerStatus
@@ -21,9 +21,6 @@ from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Code, Suspects
 from grader.worker.names import GIVEN, Group, of_group, operation_of
-
-_LAX = 1e-4  # in float32, or with another epsilon
-_APART = 1e-2  # a distance that neither explains
 
 
 def known_step(
@@ -43,7 +40,7 @@ def known_step(
     if suspects is None or suspects.steps is None or any(c.id not in recorded for c in calls):
         return None
     look = _Look(evidence, suspects, suspects.steps, calls, aside)
-    for look.tolerance in (STRICT, _LAX):
+    for look.tolerance in (STRICT, LAX):
         sure = False
         for name, state in steps.states.items():
             held = [held_by(recorded[call.id], name) for call in calls]
@@ -92,7 +89,7 @@ class _Look:
         """Whether a step differs by what another epsilon makes, and by no more."""
         place = self.names.index(name)
         wanted = self.expected[:, place]
-        return self.tolerance == _LAX and all(
+        return self.tolerance == LAX and all(
             held[i] and self._fits(held[i][-1], wanted[i]) for i in self.plain
         )
 
@@ -127,7 +124,7 @@ class _Look:
         wanted = self.expected[:, place]
         if all(self._fits(held[i], wanted[i]) for i in plain):
             return []  # it was right, and something was done to it later
-        room = STRICT if self.tolerance == STRICT else _APART
+        room = beyond(self.tolerance)
         rows, further = [], []
         for row, signed in enumerate(self.signed):
             apart = not _same(signed[plain, place], wanted[plain], room)
@@ -143,7 +140,7 @@ class _Look:
         """Whether a tensor has a step's signature, in some order of axes."""
         if held is None or held.size != wanted[0]:
             return False
-        tolerance = self.tolerance if held.dtype == np.float64 else _LAX
+        tolerance = self.tolerance if held.dtype == np.float64 else LAX
         return any(_same(sign_step(order), wanted, tolerance) for order in orders_of(held))
 
     def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:

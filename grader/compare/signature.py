@@ -22,6 +22,8 @@ from grader.worker.names import Drew, Group, compared, of_group, tensor_name
 from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
 
 STRICT = 1e-9  # distance of projections that are the same in float64
+LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
+_APART = 1e-2  # a distance that neither explains
 _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
@@ -29,6 +31,11 @@ _SAMPLED = Action.TRAIN  # whose values are statistics
 _STATUSES = list(AnswerStatus)
 _LOOSE = ("tensor", "parameter", "module")  # as a child calls them
 _NEVER = np.full(1 + _DIRECTIONS, np.nan)  # of a step that was not made
+
+
+def beyond(tolerance: float) -> float:
+    """Return the distance beyond which values differ by more than what a tolerance allows for."""
+    return tolerance if tolerance == STRICT else _APART
 
 
 def sign(

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import note_uncompared
-from grader.compare.retry import telling_calls
 from grader.grading.arrangements import in_one_block, shown_guesses
 from grader.records.text import clean
 
 
 def notes_of(evidence: Evidence, *, wrong: bool) -> list[str]:
     """Say what could not be compared, and what was guessed; if values are wrong, of rows too."""
-    call = next(iter(telling_calls(evidence.key, evidence.target.name)), evidence.first_call)
+    call = evidence.bound_call
     bound = in_one_block(call, evidence.answers[call.id].info.bound)
     matrix, lines = evidence.words.matrix, evidence.words.lines
     guesses = shown_guesses(call, bound, matrix=matrix)

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from grader.compare.arrays import Words, find_difference
+from grader.compare.beside import lacks_axes
 from grader.compare.evidence import LOST_AXIS, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
@@ -75,7 +76,7 @@ class Moved(Kind):
                 if came is None or difference is not None:
                     detail = self.items(part) + difference.message if difference else ""
                     broken = self._broken(detail, evidence.case(call))
-                    lost = came is not None and came.ndim < due.ndim
+                    lost = came is not None and lacks_axes(came.shape, due.shape)
                     return replace(broken, next_step=LOST_AXIS) if lost else broken
         return PASSED
 

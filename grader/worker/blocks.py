@@ -30,8 +30,9 @@ def bind_blocks(items: Sequence[Item], roles: Sequence[Role], memory: Memory) ->
     blocks = _blocks(items, roles)
     bonds = []
     for block in blocks.values():
-        own = [_inner(role, name) for name, role in block.roles.items()]
-        for bond in bind(block.items, own, memory, by_use=(RoleKind.VECTOR,) if own else ()):
+        # without parts, so that lists of heads are looked for, too
+        own = [replace(role, name=name, part="") for name, role in block.roles.items()]
+        for bond in bind(block.items, own, memory, by_use=(RoleKind.VECTOR,)):
             played = tuple(block.roles[role.name] for role in bond.roles)
             bonds.append(replace(bond, roles=played, item=_as_called(bond.item, block.whole)))
     return bonds
@@ -67,11 +68,6 @@ def _without(item: Item, start: int, end: int) -> Item:
     name = item.name[:start] + item.name[end:]
     said = item.said and item.said[:start] + item.said[end:]
     return replace(item, name=name, members=(name,), said=said)
-
-
-def _inner(role: Role, name: str) -> Role:
-    """Return a role as it is looked for in its block; lists of heads are looked for, too."""
-    return replace(role, name=name, part="")
 
 
 def _as_called(item: Item, whole: Mapping[str, Item]) -> Item:

@@ -170,7 +170,7 @@ class Targets:
         """Bind; modules of the same names and shapes are bound alike without a new search."""
         module, given, roles = made.module, made.given, call.roles
         bonds: list[Bond] = []
-        how = _find
+        how: _Find = bind
         if in_parts := _in_parts(roles):
             module.eval()
             uses = Uses()
@@ -226,11 +226,6 @@ class Targets:
                     except Exception:  # noqa: BLE001, S112 - the call itself will say it
                         continue
         return self._memories[target]
-
-
-def _find(items: list[Item], roles: Sequence[Role], memory: Memory) -> list[Bond]:
-    """Bind a module's items."""
-    return bind(items, roles, memory)
 
 
 def _find_by_use(items: list[Item], roles: Sequence[Role], memory: Memory) -> list[Bond]:

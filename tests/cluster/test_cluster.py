@@ -9,9 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -484,65 +483,6 @@ def test_task_that_takes_three_workers_down_is_set_aside(client: Client, tmp_pat
     assert given_up == {"kill": "3 workers were lost while they graded it", "fault": "broken"}
     assert (tmp_path / "log").read_text().split().count("kill") == 3
     wait_until(lambda: len(client.nthreads()) == 2)
-
-
-class Fragile:
-    """A client with one worker, which is lost over `kill`, with what it has not handed over."""
-
-    def __init__(self) -> None:
-        self.submitted: list[bytes] = []
-        self.first: Ended | None = None
-
-    def nthreads(self) -> dict[str, int]:
-        return {"one": 1}
-
-    def submit(self, *given: Any, **_: object) -> "Ended":
-        (content,) = given[-1]
-        self.submitted.append(content)
-        ended = Ended(self, content)
-        self.first = self.first or ended
-        return ended
-
-
-@dataclass
-class Ended:
-    """What comes of a task; of the first one nothing is heard before the worker is lost."""
-
-    client: Fragile
-    content: bytes
-    tell: Callable[["Ended"], None] = lambda _: None
-
-    @property
-    def status(self) -> str:
-        return "error" if self.content == b"kill" else "finished"
-
-    def add_done_callback(self, tell: Callable[["Ended"], None]) -> None:
-        self.tell = tell
-        first = self.client.first
-        if first is not None and self.client.submitted[1:] == [b"kill"]:
-            first.tell(first)
-        if self is not first:
-            tell(self)
-
-    def result(self, timeout: float) -> dict[str, Any]:
-        assert timeout
-        if self.content == b"kill" or self is self.client.first:
-            raise OSError
-        return {"done": [self.content * 2], "unready": ""}
-
-    def cancel(self, *, force: bool) -> None:
-        assert force
-
-
-def test_task_is_blamed_where_one_before_it_was_done_but_is_lost_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatch, "_LOOK", 0.01)
-    client = Fragile()
-    done, given_up, _ = dispatched(client, tmp_path / "log", [b"a", b"kill", b"b"])  # type: ignore[arg-type]
-    assert done == [b"aa", b"bb"]
-    assert given_up == {"kill": "3 workers were lost while they graded it"}
-    assert client.submitted.count(b"kill") == 3
 
 
 @pytest.mark.long

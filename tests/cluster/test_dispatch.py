@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pytest
 
+from grader.cluster import dispatch
 from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, GivenUp, Task
 from grader.errors import InternalError
 
@@ -58,7 +60,7 @@ def everybody(addresses: Sequence[str]) -> Enlisted:
 
 
 def dispatched(
-    client: Threads,
+    client: "Threads | Fragile",
     work: Callable[[bytes], None],
     tasks: Sequence[Task],
     enlist: Callable[[Sequence[str]], Enlisted] = everybody,
@@ -113,6 +115,67 @@ def test_only_what_a_lost_worker_was_at_is_suspected() -> None:
     ended = dispatched(client, work, tasks)
     assert sorted(one.task.name for one in ended if isinstance(one, Done)) == ["first", "second"]
     assert [task.losses for task in tasks] == [1, 0]
+
+
+class Fragile:
+    """A client with one worker, which is lost over `kill`, with what it has not handed over."""
+
+    def __init__(self) -> None:
+        self.submitted: list[bytes] = []
+        self.first: Ended | None = None
+
+    def nthreads(self) -> dict[str, int]:
+        return {"one": 1}
+
+    def submit(self, *given: Any, **_: object) -> "Ended":
+        (content,) = given[-1]
+        self.submitted.append(content)
+        ended = Ended(self, content)
+        self.first = self.first or ended
+        return ended
+
+
+@dataclass
+class Ended:
+    """What comes of a task; of the first one nothing is heard before the worker is lost."""
+
+    client: Fragile
+    content: bytes
+    tell: Callable[["Ended"], None] = lambda _: None
+
+    @property
+    def status(self) -> str:
+        return "error" if self.content == b"kill" else "finished"
+
+    def add_done_callback(self, tell: Callable[["Ended"], None]) -> None:
+        self.tell = tell
+        first = self.client.first
+        if first is not None and self.client.submitted[1:] == [b"kill"]:
+            first.tell(first)
+        if self is not first:
+            tell(self)
+
+    def result(self, timeout: float) -> dict[str, Any]:
+        assert timeout
+        if self.content == b"kill" or self is self.client.first:
+            raise OSError
+        return {"done": [self.content * 2], "unready": ""}
+
+    def cancel(self, *, force: bool) -> None:
+        assert force
+
+
+def test_task_is_blamed_where_one_before_it_was_done_but_is_lost_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dispatch, "_LOOK", 0.01)
+    client = Fragile()
+    ended = dispatched(client, lambda _: None, [task_of(name) for name in ("a", "kill", "b")])
+    done = sorted(one.content for one in ended if isinstance(one, Done))
+    given_up = {one.task.name: one.reason for one in ended if isinstance(one, GivenUp)}
+    assert done == [b"aa", b"bb"]
+    assert given_up == {"kill": "3 workers were lost while they graded it"}
+    assert client.submitted.count(b"kill") == 3
 
 
 def test_head_holds_no_bytes_that_a_worker_has() -> None:
