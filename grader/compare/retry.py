@@ -30,12 +30,23 @@ _HOPELESS = ("NotImplementedError", "NameError", "AttributeError")
 
 
 def calls_to_retry(key: AnswerKey, answers: Mapping[str, Answer]) -> list[Call]:
-    """Return all calls of the targets that raised where the reference answers, but never hung."""
+    """Return the calls to make again in a child that works in float32 from the first.
+
+    These are all calls of the targets that raised where the reference answers, but never hung; and
+    the calls in float32 that came to something else, for the code may keep what it made before.
+    """
     made = [call for call in key.plan.calls if call.id in answers]
-    insisting = {c.target for c in made if _may_insist(c, key.answers[c.id], answers[c.id])} - {
-        c.target for c in made if answers[c.id].status is AnswerStatus.TIMEOUT
-    }
-    return [c for c in key.plan.calls if c.target in insisting and c.action in _ACTIONS]
+    hung = {c.target for c in made if answers[c.id].status is AnswerStatus.TIMEOUT}
+    insisting = {c.target for c in made if _may_insist(c, key.answers[c.id], answers[c.id])}
+    narrow = {c.id: c.target for c in made if c.action is Action.FLOAT32}
+    answered = {c.target for c in made if c.id not in narrow and _is_ok(answers[c.id])}
+    other = {i for i, t in narrow.items() if t in answered and not _is_float32(answers[i])}
+    return [
+        call
+        for call in key.plan.calls
+        if call.target not in hung
+        and (call.id in other or (call.target in insisting and call.action in _ACTIONS))
+    ]
 
 
 def plain_calls(key: AnswerKey, target: str) -> list[Call]:
@@ -78,6 +89,16 @@ def same_outputs(one: Answer, other: Answer) -> bool:
             for name in before
         )
     )
+
+
+def _is_ok(answer: Answer) -> bool:
+    return answer.status is AnswerStatus.OK
+
+
+def _is_float32(answer: Answer) -> bool:
+    outputs = compared(answer.tensors, Group.OUTPUT).values()
+    others = {one.dtype.name for one in outputs if one.dtype.kind == "f"} - {"float32"}
+    return _is_ok(answer) and not others
 
 
 def _may_insist(call: Call, expected: Answer, answer: Answer) -> bool:

@@ -27,6 +27,7 @@ _APART = 1e-2  # a distance that neither explains
 _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
+_OTHERS_VALUES = (Action.DEVICE, Action.FLOAT32)  # another call has them already
 _SAMPLED = Action.TRAIN  # whose values are statistics
 _STATUSES = list(AnswerStatus)
 _LOOSE = ("tensor", "parameter", "module")  # as a child calls them
@@ -65,6 +66,8 @@ def failing(results: Iterable[CheckResult]) -> Array:
 
 
 def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
+    if call.action is Action.FLOAT32:  # its own check tells what it came to
+        return [0 for _ in Code]
     info = answer.info
     ended = _STATUSES.index(answer.status)
     if call.refused:  # its own check says which exception is due: no parameters are filled in
@@ -157,7 +160,7 @@ def _changed(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> int:
 
 
 def _project(call: Call, answer: Answer) -> Array:
-    if call.free or call.refused or call.action is Action.DEVICE:  # the values of another call
+    if call.free or call.refused or call.action in _OTHERS_VALUES:
         return np.zeros(_DIRECTIONS)
     if call.action is _SAMPLED:
         return _moments(answer)

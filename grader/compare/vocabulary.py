@@ -47,6 +47,8 @@ class Vocabulary:
         "follow the input's dtype: no .float(), no dtype=torch.float32, and no epsilon that is not "
         "in the formula"
     )
+    widened: str = "turn what is {} into the input's dtype, with .to(x.dtype)"
+    default_dtype: str = "make it in the default dtype, which torch.get_default_dtype() tells"
     any_dtype: str = "follow the input's dtype: no .long(), no .float(), no fixed dtype"
     one_dtype: str = "make new ones with dtype=x.dtype, and no .float() or .half()"
     tensors: str = "use torch's tensors from the beginning to the end: no numpy, no .tolist()"
@@ -115,6 +117,8 @@ _WORDS = {
         bias_passed_on="pass `use_bias=use_bias` to {}",
         own_dtype='follow the input\'s dtype: no ops.cast(x, "float32"), no dtype="float32", and '
         "no epsilon that is not in the formula",
+        widened="turn what is {} into the input's dtype, with ops.cast(y, x.dtype)",
+        default_dtype="make it in the default dtype, which keras.config.floatx() tells",
         any_dtype="follow the input's dtype: no ops.cast to a fixed dtype",
         one_dtype="make new ones with dtype=x.dtype, and no ops.cast to a fixed dtype",
         tensors="stay with tensors to the end: no ops.convert_to_numpy, no .numpy(), no .item()",

@@ -55,7 +55,7 @@ RULES: dict[str, tuple[str, ...]] = {
 }
 _OR_NONE = re.compile(r"\s+or none$")
 _PROBE = re.compile(r"^([a-z]+)\[([^\]]+)\](\s+training)?$")
-_TOOL = re.compile(r"^(?:squared error|momentum of (\w+))$")
+_TOOL = re.compile(r"^(?:squared error|(used )?momentum of (\w+))$")
 _AFTER = re.compile(r"^(.+?)\s+after\s+(\w+)$")
 
 
@@ -163,6 +163,7 @@ class ToolSpec:
     """`momentum of model` or `squared error`: what training needs beside a model."""
 
     of: str  # the input that is a given module, "" for a loss
+    used: bool = False  # its parameters have gradients from before
 
     def names(self) -> frozenset[str]:
         """Return the dims that it reads: none."""
@@ -183,7 +184,7 @@ def parse_argument(text: str) -> ArgumentSpec:
     if found := _TENSOR.match(text):
         return _tensor(text, *found.groups())
     if found := _TOOL.match(text):
-        return ToolSpec(found[1] or "")
+        return ToolSpec(found[2] or "", used=bool(found[1]))
     if found := _PROBE.match(text):
         probe, texts, training = found.groups()
         if probe not in PROBES:

@@ -2,8 +2,8 @@
 
 1. first: every call, in float64
 2. arranged: all of a target once more, where its parameters are found to be meant in other roles
-3. float32: the calls of the targets that raise in float64, for they may insist on float32; and
-   these in other roles, too
+3. float32: the calls of the targets that raise in float64, for they may insist on float32, these
+   in other roles, too; and a call that is not float32 where all is
    here the answers are judged; then, for what failed,
 4. the smallest input that breaks a property, which `shrink` looks for
 5. options: an ordinary call with each option that may be unheard
@@ -187,7 +187,7 @@ class Rounds:
         """Look for the roles of parameters, guessed at first, in which all values are right."""
         for target in dict.fromkeys(call.target for call in made.calls):
             calls = telling_calls(self.key, target)
-            if not calls or calls[0].earlier != made.kind:
+            if not calls or calls[0].id not in made.answers:
                 continue
             if self._way(calls[0]) != Arrangement({}):
                 continue  # found in float64

@@ -132,7 +132,8 @@ class TargetPlanner:
                 keys[part] = self.tensor(drawn, f"{name}.{part}", values, case)
             return Probe(spec.probe, **keys, max_len=sum(more), training=spec.training)
         if isinstance(spec, ToolSpec):
-            return Tool(list(self.target.inputs).index(spec.of) if spec.of else None)
+            of = list(self.target.inputs).index(spec.of) if spec.of else None
+            return Tool(of, spec.used)
         return Value(spec.value(dims))
 
     def _values(self, spec: TensorSpec | LiteralSpec, dims: Mapping[str, int], seed: int) -> Array:

@@ -7,12 +7,14 @@ import numpy as np
 
 from grader.compare.arrays import distance
 from grader.compare.evidence import PASSED, Evidence, Fault, Judgement
+from grader.compare.explain import explain_status
 from grader.compare.outcomes import judge_call, sound_calls
 from grader.course.expressions import TensorSpec
 from grader.course.limits import Tolerance
 from grader.course.models import Exercise, Target
+from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind, outputs_of
-from grader.records.answers import AnswerStatus
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Call
 from grader.records.results import Facts, Status
 from grader.worker.names import Group
@@ -26,7 +28,7 @@ _CONSTANTS = "compare each constant with the lesson's, an epsilon above all"
 
 
 class Dtype(Kind):
-    """Outputs come in the default dtype and at its precision."""
+    """Outputs come in the default dtype and at its precision, in float64 and in float32."""
 
     by_values: ClassVar[bool] = True
 
@@ -43,6 +45,8 @@ class Dtype(Kind):
         right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
         if not right or not all(_is_rounded(evidence, call) for call in calls):
             return ""
+        if all(_is_exact(evidence, call) for call in calls):
+            return self._judge_float32(evidence).message
         if all(_is_float32(evidence, call) for call in calls):
             return f"it computes in float32 where {_due(evidence)}"
         others = [call for call in calls if _dtypes(evidence, call) != {"float64"}]
@@ -50,6 +54,10 @@ class Dtype(Kind):
             cases = f"{len(others)} of {len(calls)} cases"
             return f"the output of {cases} is float32 where {_due(evidence)}"
         return _EITHER
+
+    def plan(self, planner: TargetPlanner) -> None:
+        """Add the first main case in float32."""
+        planner.add(planner.derived(self.name, Action.FLOAT32))
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -59,7 +67,28 @@ class Dtype(Kind):
                 return replace(_told(evidence, call), case=evidence.case(call))
             if not outcome.passed and outcome.fault is not Fault.VALUES:
                 return outcome
-        return PASSED
+        return self._judge_float32(evidence)
+
+    def _judge_float32(self, evidence: Evidence) -> Judgement:
+        """Judge what comes where all is float32, which is torch's default elsewhere."""
+        call = evidence.call_of(self.name)
+        answer = evidence.answers32.get(call.id, evidence.answers[call.id])
+        if evidence.answers[evidence.first_call.id].status is not AnswerStatus.OK:
+            return PASSED  # it has nothing to do with precision
+        if answer.status is not AnswerStatus.OK:
+            outcome = explain_status(evidence, answer, evidence.case(call))
+            return replace(outcome, message=f"in float32, {outcome.message}")
+        others = sorted(_floats(evidence, answer) - {"float32"})
+        if not others:
+            return PASSED
+        words = evidence.words
+        return Judgement(
+            Status.FAILED,
+            f"the output is {others[0]} where {_due(evidence, 'float32')}",
+            next_step=words.widened.format(others[0]) if _given(evidence) else words.default_dtype,
+            expected=Facts(dtype="float32"),
+            actual=Facts(dtype=others[0]),
+        )
 
 
 def _told(evidence: Evidence, call: Call) -> Judgement:
@@ -86,12 +115,22 @@ def _of_what(evidence: Evidence) -> str:
     return "" if right else " of this case"
 
 
-def _due(evidence: Evidence) -> str:
-    """Say why outputs should be float64."""
-    given = [
-        one.kind for one in evidence.target.input_specs.values() if isinstance(one, TensorSpec)
-    ]
-    return "the input is float64" if "float" in given else "torch's default dtype is float64"
+def _floats(evidence: Evidence, answer: Answer) -> set[str]:
+    """The dtypes of the outputs that are of floats."""
+    floats = {name for name, spec in evidence.target.output_specs.items() if spec.kind == "float"}
+    return {one.dtype.name for name, one in outputs_of(answer).items() if name in floats}
+
+
+def _given(evidence: Evidence) -> bool:
+    """Whether an input is of floats."""
+    specs = evidence.target.input_specs.values()
+    return any(isinstance(one, TensorSpec) and one.kind == "float" for one in specs)
+
+
+def _due(evidence: Evidence, dtype: str = "float64") -> str:
+    """Say why outputs should be of a dtype."""
+    whose = "the input" if _given(evidence) else "torch's default dtype"
+    return f"{whose} is {dtype}"
 
 
 def _dtypes(evidence: Evidence, call: Call) -> set[str]:

@@ -212,6 +212,12 @@ def _on_device(value: Any) -> Any:
     return device.PretendTensor(value) if isinstance(value, Tensor) else value
 
 
+def _float32(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
+    with bench.targets.in_float32():
+        ready = bench.targets.get_ready(call)
+        claim.add_returned(call, ready.function(*bench.targets.inputs(call.inputs)))
+
+
 def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     function = ready.function
@@ -384,6 +390,7 @@ ACTIONS: Mapping[Action, Callable[[Workbench, WorkerCall, CallClaim], None]] = {
     Action.GRADIENT: _gradient,
     Action.REUSE: _reuse,
     Action.DEVICE: _device,
+    Action.FLOAT32: _float32,
     Action.TRAIN: _train,
     Action.FIT: _fit,
     Action.RECORD: _record,

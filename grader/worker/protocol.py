@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args
 
 from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Drew
@@ -37,6 +37,7 @@ class Action(StrEnum):
     GRADIENT = "gradient"
     REUSE = "reuse"  # three calls of one module, of which the last is looked at
     DEVICE = "device"  # on a pretended device
+    FLOAT32 = "float32"  # with inputs, parameters and the default dtype in float32
     TRAIN = "train"  # in training mode, over many masks
     FIT = "fit"  # training on one batch
     RECORD = "record"  # with every tensor that is made on the way
@@ -111,20 +112,18 @@ class Tool:
     """An argument that training needs: an optimizer of a given module, or a loss."""
 
     of: int | None  # the place of the given module among the inputs, None for a loss
+    used: bool = False  # its parameters have gradients from before
 
 
 Argument = Value | TensorKey | Probe | Tool
 
 
+_KINDS = {fields(kind)[0].name: kind for kind in get_args(Argument)}
+
+
 def _arguments(rows: Sequence[Mapping[str, Any]]) -> tuple[Argument, ...]:
-    """Read arguments back: each kind has a field of its own."""
-    kinds: dict[str, type[Argument]] = {
-        "value": Value,
-        "tensor": TensorKey,
-        "probe": Probe,
-        "of": Tool,
-    }
-    return tuple(kinds[next(iter(row))](**row) for row in rows)
+    """Read arguments back: each kind begins with a field of its own."""
+    return tuple(_KINDS[next(iter(row))](**row) for row in rows)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Makes targets ready to be called: constructs modules and fills the reference's parameters in."""
 
 import contextlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -76,7 +76,18 @@ class Targets:
         self._recipes: Recipes = {}
         self._memories: dict[str, Memory] = {}
         self._own_defaults: dict[str, Mapping[str, object]] = {}
+        self._narrow = False  # whether what is made is of float32
         self._absent: dict[str, list[str]] = {}  # of forward's arguments, by target
+
+    @contextlib.contextmanager
+    def in_float32(self) -> Iterator[None]:
+        """Make what is made in float32; the default dtype is set anew for each call."""
+        self.framework.set_dtype(torch.float32)
+        self._narrow = True
+        try:
+            yield
+        finally:
+            self._narrow = False
 
     def get_ready(self, call: WorkerCall) -> Ready:
         """Return what a call calls; raises Unbound, and whatever the submission raises."""
@@ -142,16 +153,22 @@ class Targets:
         for argument in arguments:
             match argument:
                 case TensorKey(key):
-                    value = self.tensors[key].clone()
+                    value = self._fresh(key)
                     made.append(_non_contiguous(value) if strided else value)
                 case Probe(_, own, mixed):
-                    values = (self.tensors[key].clone() for key in (own, mixed))
+                    values = (self._fresh(key) for key in (own, mixed))
                     made.append(self.framework.given(build_probe(argument, *values)))
-                case Tool(of):
-                    made.append(build_tool(None if of is None else made[of]))
+                case Tool(of, used):
+                    made.append(build_tool(None if of is None else made[of], used=used))
                 case Value(value):
                     made.append(value)
         return made
+
+    def _fresh(self, key: str) -> Tensor:
+        """Return a copy of a tensor, in the precision of what is made."""
+        value = self.tensors[key]
+        narrow = self._narrow and value.is_floating_point()
+        return value.to(torch.float32, copy=True) if narrow else value.clone()
 
     def _load_parameters(self, call: WorkerCall, made: Made) -> list[Bond]:
         items = self.framework.items(made.module, made.given)

@@ -11,11 +11,11 @@ class Momentum:
     """Gradient descent with momentum, as in torch.optim.SGD (Sutskever et al. 2013).
 
     torch.optim imports its compiler on the first step, a second that no check needs. The parameters
-    have gradients from before, which a step of training has to forget.
+    of one that is `used` have gradients from before, which a step of training has to forget.
     """
 
-    def __init__(self, parameters: list[nn.Parameter]) -> None:
-        for p in parameters:
+    def __init__(self, parameters: list[nn.Parameter], *, used: bool) -> None:
+        for p in parameters if used else ():
             p.grad = torch.ones_like(p)
         self.param_groups: list[dict[str, Any]] = [
             {"params": parameters, "lr": 0.1, "momentum": 0.9}
@@ -56,6 +56,6 @@ def squared_error(model: nn.Module, batch: Tensor) -> Tensor:
     return squares.flatten(1).sum(1).mean()
 
 
-def build_tool(model: nn.Module | None) -> Any:
+def build_tool(model: nn.Module | None, *, used: bool) -> Any:
     """Return an optimizer of a model, or the loss where there is none."""
-    return squared_error if model is None else Momentum(list(model.parameters()))
+    return squared_error if model is None else Momentum(list(model.parameters()), used=used)

@@ -73,6 +73,7 @@ def test_tensor_reads_the_dims_of_its_axes(axes: list[str]) -> None:
         ("predicting[v, m]", ProbeSpec("predicting", (Size("v"), Size("m")))),
         ("mixing[k] training", ProbeSpec("mixing", (Size("k"),), training=True)),
         ("momentum of model", ToolSpec("model")),
+        ("used momentum of model", ToolSpec("model", used=True)),
         ("squared error", ToolSpec("")),
         ("h*d", Size("h*d")),
     ],

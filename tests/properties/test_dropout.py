@@ -46,7 +46,7 @@ def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:
     "noise",
     [
         "torch.randn_like(projected)",
-        "torch.tensor(numpy.random.randn(*x.shape), device=x.device)",
+        "torch.tensor(numpy.random.randn(*x.shape)).to(x)",
     ],
     ids=["torch", "numpy"],
 )
