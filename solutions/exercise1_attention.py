@@ -13,8 +13,8 @@
 #
 # - `a @ b` multiplies matrices: the last two axes count, and those before them are batches.
 # - `x.mT` is `x` with its last two axes exchanged; `x.transpose(1, 2)` names the two axes.
-# - `torch.softmax(x, dim=1)` makes weights of numbers. Along the axis that `dim` names they sum to
-#   one. A negative `dim` counts from the end.
+# - `torch.softmax(x, dim)` makes weights of numbers: along the axis `dim` they sum to one. A
+#   negative `dim` counts from the end.
 # - `x.size(1)` is the size of an axis, and `x.shape` has all of them.
 # - A bare `*` among parameters means that those behind it are given by name: `scale=0.5`.
 #
