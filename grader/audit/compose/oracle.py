@@ -100,8 +100,7 @@ class Oracle:
         near = tuple(p for p in made.of("deviations") if p.target in (target, *own.uses))
         changes = [self.material.change(plant) for plant in near]
         ways = [self.own_runs(made, target, main=True, way=way) for way in self._ways(made, target)]
-        coarse = any(change.kind == _FLOAT32 for change in changes)
-        close = _CLOSE32 if coarse else CLOSE
+        close = _CLOSE32 if any(one.kind == _FLOAT32 for one in changes) else CLOSE
         return Truth(
             target=target,
             acting=frozenset(p.id for p in acting),
@@ -125,8 +124,8 @@ class Oracle:
         from grader.audit.compose.program import run_program
 
         calls = self._calls(target, main=main)
-        module = any(call.kind is TargetKind.MODULE for call in calls)
-        load = self.material.loading(made) if module else ""
+        loaded = any(call.kind is TargetKind.MODULE for call in calls)
+        load = self.material.loading(made) if loaded else ""
         texts = (self.solution, ""), (self.material.text(made), load)
         programs = [(self._reference(text), load) for text, load in texts]
         names = self.exercise.target(target).step_names
@@ -196,8 +195,8 @@ class Oracle:
         """Whether a step has the values that it has under a known bug, on the main cases."""
         from grader.audit.compose.program import run_program
 
-        texts = [self._reference(text) for text in self._known([name], target)]
         calls, tensors = self._calls(target, main=True), self.key.plan.tensors
+        texts = map(self._reference, self._known([name], target))
         known = [[run_program(t, call, [step], tensors, "") for call in calls] for t in texts]
         return any(
             _steps([step], list(zip(theirs, mine, strict=True)), _CLOSE32).get(step, False)
@@ -238,6 +237,13 @@ class Oracle:
         silent = not self._wrong_values([name], target)
         return silent and any(theirs[c].info.untrained for theirs in known for c in idle)
 
+    def is_of_form(self, name: str, target: str) -> bool:
+        """Whether a known bug gives the right values, in another form."""
+        right = self._answers(self.solution, target)
+        known = [self._answers(text, target) for text in self._known([name], target)]
+        other = any(t[c].info.parts != a.info.parts for t in known for c, a in right.items())
+        return other and not self._wrong_values([name], target)
+
     def draws(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs draw numbers at random where the solution draws none."""
         mine, right = (
@@ -262,9 +268,8 @@ class Oracle:
 
         An option that is not heard may make two bugs one.
         """
-        bugs, deviations = made.of("bugs"), made.of("deviations")
-        beside = [Composition(made.styles, (*bugs, one)) for one in deviations]
-        return [self._bare(made), *map(self.material.plain, beside)]
+        ways = [Composition(made.styles, (*made.of("bugs"), d)) for d in made.of("deviations")]
+        return [self._bare(made), *map(self.material.plain, ways)]
 
     def _acting(self, made: Composition, target: str) -> list[Plant]:
         """The bugs that change something where they are; of those that hide each other, all."""

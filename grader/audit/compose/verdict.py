@@ -28,6 +28,7 @@ _REGISTERS = ("has as many numbers in its parameters as when", "has the same par
 _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _DRAWN = "numbers are drawn at random"
+_WIDE = "^in float32, | is float64 where "
 _ENDED = "here your output can be compared"
 # what is planted as a bug, and told as a deviation
 _FORMS = (
@@ -50,6 +51,7 @@ _TOLD = (
     ("^biases ", ("biases-always",)),
     ("is not used|changes nothing", ("option-unheard",)),
     ("is no argument of", ("option-refused",)),
+    (_WIDE, ()),
     (" raised ", ("option-refused",)),
     (" in place of ", ("wrong-exception", "refusal-missing")),
     (" goes unnoticed", ("refusal-missing",)),
@@ -59,7 +61,14 @@ _TOLD = (
 # may come of a bug
 _BY_BUGS = (
     *(" raised ", " in place of ", " goes unnoticed", "is not used|changes nothing"),
-    *("dropout acts although", "no dropout acts", "^biases ", " should return a number", *_FORMS),
+    *(
+        "dropout acts although",
+        "no dropout acts",
+        "^biases ",
+        " should return a number",
+        _WIDE,
+        *_FORMS,
+    ),
 )
 _ECHO = "The same mistake"
 _UP_TO_THERE = "The values of the steps before are right"
@@ -210,6 +219,8 @@ class _Judge:
         told = self._kinds_told(self.found)
         bugs = self.made.of("bugs")
         named |= {p.id for p in bugs if self.oracle.material.change(p).kind in told} & acting
+        if self.found and any(f in said for said in self.found.deviations for f in _FORMS):
+            named |= {bug for bug in acting if self.oracle.is_of_form(bug, self.target.name)}
         kinds = tuple(self.oracle.material.change(p).kind for p in self.truth.deviations)
         return Naming(self.target.name, acting, frozenset(named), tuple(sorted(kinds)))
 
