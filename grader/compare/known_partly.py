@@ -90,7 +90,7 @@ def _of_some(
     left = left_by_text(evidence, [fit.names for fit in rest], aside)
     rest = [fit for fit in rest if fit.names in left]
     alone = rest if own.count_behaviours(fit.names for fit in rest) == 1 else []
-    return _worded(evidence, found, alone[:1], int((~look.right).sum()), located)
+    return _worded(evidence, found, alone[:1], look.count_wrong(), located)
 
 
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
@@ -131,6 +131,11 @@ class _Look:
         ended = [row for row, call in zip(self.rows, self.calls, strict=True) if self._ended(call)]
         changing = zip(own.names, own.changing(evidence.seen, ended), strict=True)
         self._impossible = {*own.names} - {names for names, changes in changing if not changes}
+
+    def count_wrong(self) -> tuple[int, int]:
+        """Return how many cases are wrong, and how many of them gave an output."""
+        wrong = [call for call, right in zip(self.calls, self.right, strict=True) if not right]
+        return len(wrong), sum(self._ended(call) for call in wrong)
 
     def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
         """The suspects that explain most of the wrong cases, and break no right one.
@@ -233,15 +238,18 @@ def _worded(
     evidence: Evidence,
     found: Sequence[_Fit],
     rest: Sequence[_Fit],
-    wrong: int,
+    cases: tuple[int, int],
     located: Diagnosis | None,
 ) -> Diagnosis:
-    book = evidence.key.book
+    book, (wrong, compared) = evidence.key.book, cases
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
     bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    others = f"In the other {'one' if wrong - count == 1 else wrong - count} it "
-    others += f"equals what comes out when {ways_of(alone)}" if alone else "does not"
+    others = f"In the other {'one' if wrong - count == 1 else wrong - count} "
+    if alone:
+        others += f"it equals what comes out when {ways_of(alone)}"
+    else:
+        others += "it does not" if compared > count else "no output came"
     some = f"{wrong} cases are wrong. In {count} of them"
     where = some if count < wrong else f"In all {wrong} wrong cases"
     said = (

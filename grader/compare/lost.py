@@ -31,6 +31,16 @@ def thrown_away(evidence: Evidence, read: Collection[str] | None = None) -> str:
     return _told(evidence, look, "`{}` makes a new tensor, and nothing keeps it")
 
 
+def forgotten(evidence: Evidence) -> set[tuple[int, int]]:
+    """Return where a target makes a new tensor that nothing keeps, as `place_of` counts.
+
+    These are the numbers of the file or cell and of the line.
+    """
+    texts = [text for _, text in sorted(evidence.source.units)]
+    name = evidence.target.name
+    return {(i, line) for i, text in enumerate(texts) for (line, _), _ in _thrown(text, name)}
+
+
 def cut_at(evidence: Evidence) -> str:
     """Say which line of a target cuts what it makes off from the inputs, "" where none does."""
     return _told(evidence, _cut, "`{}` cuts the graph")

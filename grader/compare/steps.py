@@ -11,11 +11,12 @@ from math import prod
 import numpy as np
 
 from grader.compare.evidence import Evidence, Fault
+from grader.compare.lost import forgotten
 from grader.compare.outcomes import judge_call, lacks_bias
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of, variable_of
+from grader.worker.names import GIVEN, Group, of_group, operation_of, place_of, variable_of
 from grader.worker.protocol import Action
 
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
@@ -198,7 +199,9 @@ class _Run:
         self._evidence, self._call = evidence, call
         self._recorded = recorded
         self._given = [array for n, array in seen.items() if operation_of(n) == GIVEN]
-        self._made = [array for n, array in seen.items() if operation_of(n) != GIVEN]
+        lost = forgotten(evidence)
+        kept = [name for name in seen if place_of(name)[:2] not in lost]
+        self._made = [seen[name] for name in kept if operation_of(name) != GIVEN]
         self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
         self.unchanged: set[str] = set()  # steps that are an input, or one that is there already

@@ -64,7 +64,7 @@ class Fits(Kind):
         if np.isfinite(before) and after <= self.share * before:
             return PASSED
         if not np.isfinite(before):
-            message = "no loss can be computed: the outputs are no log-probabilities"
+            message = "the outputs are no log-probabilities, so no loss is computed of them"
             return Judgement(Status.FAILED, message, next_step=_NO_LOSS, case=case)
         return Judgement(
             Status.FAILED,

@@ -24,6 +24,7 @@ _KINDS = {  # words by which a norm's two vectors go, alone and in lists
     "weight": ("weight", "scale", "gain", "gamma", "weights", "scales", "gains", "gammas"),
     "bias": ("bias", "shift", "offset", "beta", "biases", "shifts", "offsets", "betas"),
 }
+_LETTER = re.compile(r"(?:\w+\.)*[wb]?_?[a-z](?:\.(?:weight|bias))?", re.IGNORECASE)
 _STARTS = {"weight": 1, "bias": 0}
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
@@ -252,6 +253,8 @@ class _Search:
             id(item): [role for role in self.roles if names_role(item.meant, role)]
             for item in self._free()
         }
+        for item in self._mere_letters(meant):
+            meant[id(item)] = []
         for item in self._free():
             fitting = [role for role in meant[id(item)] if self._fits(role, item)]
             rivals = [
@@ -263,6 +266,23 @@ class _Search:
             ]
             if len(fitting) == 1 and not rivals and fitting[0] in self.roles:
                 self._take(fitting, item, Told.NAME)
+
+    def _mere_letters(self, meant: Mapping[int, Sequence[Role]]) -> list[Item]:
+        """Parameters that bear one letter, as most of equal shape that do mean no role by it.
+
+        In u, v, w no letter tells; in q, k, v, w three do.
+        """
+        shapes: dict[tuple[int, ...], list[Item]] = {}
+        for item in self._free():
+            if _LETTER.fullmatch(item.meant):
+                shapes.setdefault(item.shape, []).append(item)
+        groups = [[one for one in alike if meant[id(one)]] for alike in shapes.values()]
+        return [
+            item
+            for told, alike in zip(groups, shapes.values(), strict=True)
+            if 2 * len(told) <= len(alike)
+            for item in told
+        ]
 
     def _by_unique_shape(self) -> bool:
         for role in list(self.roles):

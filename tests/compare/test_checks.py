@@ -665,7 +665,7 @@ WRONG = {
     "raw logits": Wrong(
         7,
         ((_LOG, "        log_probabilities = logits\n"),),
-        {"build_classifier/property/overfits-a-batch": "no loss can be computed"},
+        {"build_classifier/property/overfits-a-batch": "the outputs are no log-probabilities"},
     ),
     "dropout of 0.1 by default": Wrong(
         4,

@@ -239,10 +239,10 @@ class Oracle:
 
     def is_of_form(self, name: str, target: str) -> bool:
         """Whether a known bug gives the right values, in another form."""
-        right = self._answers(self.solution, target)
-        known = [self._answers(text, target) for text in self._known([name], target)]
-        other = any(t[c].info.parts != a.info.parts for t in known for c, a in right.items())
-        return other and not self._wrong_values([name], target)
+        right = self._values(self.solution, target)
+        known = [self._values(text, target) for text in self._known([name], target)]
+        alike = [t for t in known if all(same_values(t[c], a) for c, a in right.items())]
+        return any(t[c].info.parts != a.info.parts for t in alike for c, a in right.items())
 
     def draws(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs draw numbers at random where the solution draws none."""
