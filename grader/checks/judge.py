@@ -248,7 +248,7 @@ def point_to_hint(
         of_property = r.kind is Kind.PROPERTY and r.failed and not r.told and bool(bugs)
         of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
-        of_form = r.next_step in _OF_FORM and bool(bugs)
+        of_form = r.next_step in (*_OF_FORM, evidence.words.affine) and bool(bugs)
         of_values = r.next_step in (BY_HAND, NOT_FINITE) and bool(bugs or not found.bugs)
         if of_values or gradient or of_property or of_form:
             step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])

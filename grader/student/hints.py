@@ -137,7 +137,7 @@ def next_hint(
         if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
             return _of_deviations(target, key, found[0], told, lesson)
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
-        if first.unwritten:
+        if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
             return _unwritten(target, key, lesson)
         advice = _of_check(target, first, failed, lesson)
         beside = found[0].sentence if found else ""  # deviations that leave no check failed

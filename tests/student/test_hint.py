@@ -71,6 +71,20 @@ def test_hints_for_a_blank_go_from_the_docstring_to_the_shapes(shipped_engine: E
     assert ["fold_heads(" in passage.section for passage in advice.lesson] == [True]
 
 
+def test_hint_leads_to_what_is_not_written_first(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("split = x.reshape(b, t, num_heads, d)", "raise NotImplementedError"),
+    )
+    result = _result_of(shipped_engine, "exercise3", text)
+    own = [check for check in result.checks if check.target == "MultiHeadSelfAttention"]
+    exercise = shipped_engine.folder.course.exercise("exercise3")
+    key = shipped_engine.keys.keys["exercise3"]
+    advice = next_hint(exercise, key, replace(result, checks=tuple(own)), [])
+    assert advice is not None
+    assert advice.hints[0] == "Write `fold_heads` first."
+
+
 def test_hints_for_what_nobody_knows_follow_the_failed_check(shipped_engine: Engine) -> None:
     advice = _advice(shipped_engine, "constant", "exercise3")
     assert advice is not None
@@ -349,6 +363,18 @@ def test_explain_finds_the_steps_of_a_right_run(shipped_engine: Engine) -> None:
     assert [step.name for step in trace.steps] == ["split", "heads_first", "folded"]
     shown = click.unstyle(render_run(trace, "exercise3", trace.target))
     assert re.search(r"folded +\(6, 6, 5\).*✓ the same values", shown)
+
+
+def test_a_tensor_that_nothing_keeps_is_no_step(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("heads_first = split.transpose(1, 2)", "split.transpose(1, 2)"),
+        ("folded = heads_first.reshape", "folded = split.reshape"),
+    )
+    source = Source("exercise3_multi_head.py", units=(("exercise3_multi_head.py", text),))
+    trace = _trace(shipped_engine, source, "exercise3", "fold_heads")
+    states = {step.name: step.state for step in trace.steps}
+    assert states == {"split": State.RIGHT, "heads_first": State.OPEN, "folded": State.WRONG}
 
 
 def test_explain_shows_where_a_wrong_run_left_the_path(shipped_engine: Engine) -> None:

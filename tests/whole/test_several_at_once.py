@@ -203,5 +203,5 @@ def test_masks_of_another_number_are_named(grade_text: GradeText) -> None:
         ("weights = weights.masked_fill(hidden, 0.0)", "weights = weights * 1.0"),
     )
     said = _told(grade_text({"exercise8": text}), "masked_attention")
-    assert "a finite number is written in place of minus infinity" in said
+    assert "a finite number stands for minus infinity" in said
     assert "it does not" not in said

@@ -488,3 +488,24 @@ def test_a_class_that_inherits_from_what_is_replaced_is_told_so(grade_text: Grad
     check = find_check(grade_text({"exercise9": text}), "CrossAttention/shape")
     assert "object has no attribute 'num_heads'" in check.message
     assert check.next_step.endswith("set `self.num_heads` in `CrossAttention` itself")
+
+
+def _lettered(letters: str) -> str:
+    """Multi-head attention whose first three layers have letters for names."""
+    text = HEADS
+    for part, letter in zip(("queries", "keys", "values"), letters, strict=True):
+        text = text.replace(f"self.to_{part}", f"self.{letter}")
+    return text
+
+
+@pytest.mark.parametrize("letters", ["uvw", "pqr"])
+def test_a_letter_among_others_tells_no_part(grade_text: GradeText, letters: str) -> None:
+    """That one of u, v, w could stand for the values says nothing."""
+    assert_full(grade_text({"exercise3": _lettered(letters)}))
+
+
+def test_letters_of_parts_tell_them(grade_text: GradeText) -> None:
+    exchanged = (("= self.q(x)", "= self.new(x)"), ("= self.k(x)", "= self.q(x)"))
+    text = edited(_lettered("qkv"), *exchanged, ("= self.new(x)", "= self.k(x)"))
+    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    assert "keys and queries change places" in told
