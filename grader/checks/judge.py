@@ -78,7 +78,7 @@ class _Judge:
                 return _gated(self._numeric(share.name), self._gradient(share.name), of_values=True)
             case Kind.PROPERTY:
                 prop = self._properties[share.name]
-                gate = self._shape(PLAIN) if prop.of_parts else self._numeric(PLAIN)
+                gate = self._answered(PLAIN) if prop.of_parts else self._numeric(PLAIN)
                 outcome = _gated(gate, prop.judge(self._evidence), of_values=prop.by_values)
                 return outcome if outcome.passed else _gated(self._of_options(prop), outcome)
             case Kind.BUG:
@@ -97,10 +97,16 @@ class _Judge:
     def _shape(self, group: str) -> Judgement:
         """Types and shapes on every numeric case of a group, whatever the values."""
         calls = _calls(self._evidence, Action.FORWARD, group)
+        forms = (other_form(self._evidence, call) for call in calls)
+        answered = self._answered(group)
+        return next(filter(None, forms), PASSED) if answered.passed else answered
+
+    def _answered(self, group: str) -> Judgement:
+        """Types and shapes, but for another form whose values can be compared all the same."""
+        calls = _calls(self._evidence, Action.FORWARD, group)
         judged = [judge_call(self._evidence, call, Group.OUTPUT) for call in calls]
-        if failed := [one for one in judged if not one.passed and one.fault not in OF_VALUES]:
-            return _first(failed)
-        return next(filter(None, (other_form(self._evidence, call) for call in calls)), PASSED)
+        failed = [one for one in judged if not one.passed and one.fault not in OF_VALUES]
+        return _first(failed) if failed else PASSED
 
     def _numeric(self, group: str) -> Judgement:
         if group not in self._values:
@@ -110,7 +116,7 @@ class _Judge:
     def _judge_values(self, group: str) -> Judgement:
         """Values; a factory has its own, and is judged by what it makes of correct parts."""
         if not self._evidence.target.points.numeric:
-            outcome = self._shape(group)
+            outcome = self._answered(group)
         else:
             outcome = _judge_all(self._evidence, Action.FORWARD, Group.OUTPUT, group)
             own = self._evidence.numeric_calls(Action.FORWARD, group)

@@ -5,18 +5,22 @@ from itertools import combinations
 
 from grader.compare.arrays import shape_difference
 from grader.compare.evidence import Fault, Judgement
+from grader.course.models import Target
 from grader.records.answers import Info
 from grader.records.results import Status
 from grader.records.text import clean, with_article
+from grader.worker.protocol import TargetKind
 
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
-def several(target: str, info: Info) -> str:
-    """Say that a target returns several things."""
+def several(target: Target, info: Info) -> str:
+    """Say that a target, or what a factory builds, returns several things."""
     came = with_article(clean(info.parts[0].type, 80))
     things = "tensors" if all(one.shape is not None for one in info.inside) else "things"
-    return f"`{target}` returns {came} of {len(info.inside)} {things}"
+    builds = target.kind is TargetKind.FACTORY
+    who = f"what `{target.name}` builds" if builds else f"`{target.name}`"
+    return f"{who} returns {came} of {len(info.inside)} {things}"
 
 
 def other_item(info: Info, due: tuple[int, ...]) -> str:

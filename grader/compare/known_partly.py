@@ -18,7 +18,8 @@ from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, of_calls, value_rows
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
-from grader.records.calls import Array, Call
+from grader.records.calls import PLAIN, Array, Call
+from grader.records.key import KnownBug
 from grader.records.results import Diagnosis
 from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
@@ -198,7 +199,11 @@ class _Look:
         """Whether what is explained has a size, beyond 1, that no other case of wrong values has.
 
         It may be so by chance: 2 / √d is 1 where d is 4. With a size of 1 mistakes often vanish.
+        Where all ordinary cases are explained, an edge that is not is a matter of its own.
         """
+        plain = np.array([self.evidence.case(call).group == PLAIN for call in self.calls])
+        if not (self.wrong & plain & ~explained).any():
+            return False
         dims = [self.evidence.case(call).dims for call in self.calls]
         here = [dims[i] for i in np.flatnonzero(explained)]
         left = np.flatnonzero(self.wrong & ~explained)
@@ -241,15 +246,11 @@ def _worded(
     cases: tuple[int, int],
     located: Diagnosis | None,
 ) -> Diagnosis:
-    book, (wrong, compared) = evidence.key.book, cases
+    book, wrong = evidence.key.book, cases[0]
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
     bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    others = f"In the other {'one' if wrong - count == 1 else wrong - count} "
-    if alone:
-        others += f"it equals what comes out when {ways_of(alone)}"
-    else:
-        others += "it does not" if compared > count else "no output came"
+    others = _of_others(cases, count, alone)
     some = f"{wrong} cases are wrong. In {count} of them"
     where = some if count < wrong else f"In all {wrong} wrong cases"
     said = (
@@ -261,6 +262,18 @@ def _worded(
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step=located.step if located else "",
         hint=bugs[0].hints[0],
-        evidence=f"{located.evidence} {said}" if located else said,
+        evidence=f"{located.evidence} {said}" if located and count < wrong else said,
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
+
+
+def _of_others(cases: tuple[int, int], count: int, alone: Sequence[Sequence[KnownBug]]) -> str:
+    """Say what is so of the wrong cases that the first bugs do not explain.
+
+    `cases` are how many are wrong, and how many of these gave an output.
+    """
+    wrong, compared = cases
+    left = f"In the other {'one' if wrong - count == 1 else wrong - count}"
+    if alone:
+        return f"{left} it equals what comes out when {ways_of(alone)}"
+    return f"{left} it does not" if compared > count else f"{left} no output came"

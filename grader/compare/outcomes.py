@@ -115,7 +115,7 @@ def _differs(
 ) -> Judgement:
     step = _next_step(found, group, evidence)
     if group is Group.OUTPUT and len(answer.info.inside) > 1:
-        label = f"{several(evidence.target.name, answer.info)}, and the first of them"
+        label = f"{several(evidence.target, answer.info)}, and the first of them"
         step = other_item(answer.info, found.expected.shape or ()) or step
     return Judgement(
         Status.FAILED,
@@ -254,10 +254,11 @@ def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
     name = next(iter(evidence.target.outputs))
     calls = evidence.numeric_calls(Action.FORWARD)
     right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
-    why = ", which has the right values" if right else ""
+    compared = evidence.target.points.numeric  # a factory's model has parameters of its own
+    why = ", which has the right values" if right and compared else ""
     return Judgement(
         Status.FAILED,
-        f"{several(evidence.target.name, answer.info)}, where `{name}` alone is asked for",
+        f"{several(evidence.target, answer.info)}, where `{name}` alone is asked for",
         next_step=f"return the first of them alone{why}",
         fault=Fault.TYPE,
     )

@@ -27,12 +27,10 @@ from grader.worker.protocol import (
     LooseClaim,
     Pieces,
     ShapeClaim,
-    Training,
     WorkerCall,
 )
 from grader.worker.record import Recorder
 from grader.worker.targets import Ready, Targets
-from grader.worker.torch_modules import TorchModules
 
 
 class CutOffError(WorkerError):
@@ -98,7 +96,8 @@ def _audit(
     framework = bench.targets.framework
     modules = framework.modules(module)
     given = [m for m in modules if type(m).__module__.startswith("grader.worker")]
-    items = framework.items(module, given)
+    played = {bound.name for bound in claim.info.bound}
+    items = [i for i in framework.items(module, given) if not i.frozen or i.name in played]
     sizes = {id(i.parameters[0]): i.parameters[0].numel() for i in items}
     claim.info.registered = sum(sizes.values())
     claim.info.names = [ShapeClaim(i.name, list(i.shape)) for i in items[:LISTED]]
@@ -107,9 +106,8 @@ def _audit(
     claim.info.loose = _lasting(bench, call, module, loose) if loose else []
     claim.info.given = len({id(m) for m in given})
     if call.watch:
-        classes = [c for c in bench.forbidden.values() if isinstance(c, type)]
         used = {type(m) for m in modules}
-        names = {n for n, c in bench.forbidden.items() if c in classes and c in used}
+        names = {name for name, one in bench.forbidden.items() if one in used}
         claim.info.modules = sorted(names)
 
 
@@ -239,37 +237,25 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
-    module = bench.targets.get_ready(call).module
+    module, framework = bench.targets.get_ready(call).module, bench.targets.framework
     if module is None or call.training is None:
         raise TypeError("there is no module to train")
     inputs = bench.targets.inputs(call.inputs)
-    before = module(*inputs).detach()
+    before = _outputs(call, module(*inputs))[0].detach()
     claim.add(tensor_name(Group.BEFORE), before)
     labels = bench.targets.tensors[call.training.labels]
-    _train_to_end(bench.targets.framework, module, inputs, before, labels, call.training)
-    claim.add(tensor_name(Group.AFTER), module(*inputs).detach())
-
-
-def _train_to_end(
-    framework: TorchModules,
-    module: nn.Module,
-    inputs: Sequence[Any],
-    before: Tensor,
-    labels: Tensor,
-    training: Training,
-) -> None:
-    """Train until the loss is low, or for all of the steps."""
-    # well below what is asked for, for the last step may raise the loss again
-    enough = nn.functional.nll_loss(before, labels) * training.share / 2
     called = framework.training(module)
-    adam = Adam(list(framework.parameters(module).values()), training.learning_rate)
-    for _ in range(training.steps):
-        loss = nn.functional.nll_loss(called(*inputs), labels)
+    adam = Adam(list(framework.parameters(module).values()), call.training.learning_rate)
+    # well below what is asked for, for the last step may raise the loss again
+    enough = nn.functional.nll_loss(before, labels) * call.training.share / 2
+    for _ in range(call.training.steps):
+        loss = nn.functional.nll_loss(_outputs(call, called(*inputs))[0], labels)
         if loss.detach() < enough:
             break
         loss.backward()
         adam.step()
     framework.evaluating(module)
+    claim.add(tensor_name(Group.AFTER), _outputs(call, module(*inputs))[0].detach())
 
 
 def _learn(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

@@ -14,18 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from grader.worker.layouts import Form, Item, Layout, fitting_layouts
+from grader.worker.pairs import KINDS, last_of, name_pairs, stem_of
 from grader.worker.protocol import BoundClaim, InfoClaim, Role, RoleKind, ShapeClaim, Told
 
 Memory = dict[str, Form]  # parameter name -> the form that its shape showed, where it could
 
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_KINDS = {  # words by which a norm's two vectors go, alone and in lists
-    "weight": ("weight", "scale", "gain", "gamma", "weights", "scales", "gains", "gammas"),
-    "bias": ("bias", "shift", "offset", "beta", "biases", "shifts", "offsets", "betas"),
-}
 _LETTER = re.compile(r"(?:\w+\.)*[wb]?_?[a-z](?:\.(?:weight|bias))?", re.IGNORECASE)
-_STARTS = {"weight": 1, "bias": 0}
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
@@ -117,56 +113,6 @@ def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
     return name_pairs(items)
 
 
-def name_pairs(items: Sequence[Item]) -> list[Item]:
-    """Say which is the weight and which the bias of a layer that has two parameters.
-
-    Shapes tell it, or one of two names; else the order does. Of vectors that no layer holds
-    together it is told by what they begin as: a weight as ones, a bias as zeros.
-    """
-    layers: dict[str, list[Item]] = {}
-    for item in items:
-        if item.raw and (stem := _stem(item.name)):
-            layers.setdefault(stem, []).append(item)
-    said: dict[str, Item] = {}
-    for stem, own in layers.items():
-        if len(own) == 2 and (pair := _weight_and_bias(*own)):
-            guessed = own[0].shape == own[1].shape and not any(_kind(one.name) for one in own)
-            for one, last in zip(pair, _KINDS, strict=True):
-                said[one.name] = replace(one, said=f"{stem}.{last}", guessed=guessed)
-    for item in items:
-        untold = item.raw and item.name not in said and not _kind(item.name)
-        if untold and (begins := _begins_as(item)):
-            said[item.name] = replace(item, said=f"{item.name}.{begins}")
-    return [said.get(item.name, item) for item in items]
-
-
-def _weight_and_bias(one: Item, other: Item) -> tuple[Item, Item] | None:
-    """Return two parameters of a layer as its weight and its bias, None where they are neither."""
-    if one.shape == other.shape and len(one.shape) == 1:
-        listed = _last(one.name).isdigit()  # of two layers' scales, it may be
-        if listed and (_kind(_stem(one.name)) or _begins_as(one) == _begins_as(other) != ""):
-            return None
-        turned = _kind(one.name) == "bias" or _kind(other.name) == "weight"
-        return (other, one) if turned else (one, other)
-    weight, bias = sorted((one, other), key=lambda item: -len(item.shape))
-    fits = (len(weight.shape), len(bias.shape)) == (2, 1) and bias.shape[0] in weight.shape
-    return (weight, bias) if fits else None
-
-
-def _begins_as(item: Item) -> str:
-    """Whether a vector begins as a norm's weight does, or as a bias, "" for neither."""
-    values = item.parameters[0].detach()
-    if values.dim() != 1:
-        return ""
-    return next((kind for kind, start in _STARTS.items() if bool((values == start).all())), "")
-
-
-def _kind(name: str) -> str:
-    """Return whether a parameter's last word says weight or bias, "" where it says neither."""
-    pieces = set(_last(name).lower().split("_"))
-    return next((kind for kind, words in _KINDS.items() if pieces.intersection(words)), "")
-
-
 @dataclass
 class _Search:
     roles: list[Role]  # still without an item, in order
@@ -225,11 +171,11 @@ class _Search:
 
     def _parts_a_layer(self, role: Role, item: Item) -> bool:
         """Whether a layer's weight and bias would go to different layers of the reference."""
-        stem, layer = _stem(role.name), _layer_of(item.meant)
+        stem, layer = stem_of(role.name), _layer_of(item.meant)
         if not layer or not self._is_whole(layer):
             return False
         for bond in self.bonds:
-            of_stem = any(_stem(other.name) == stem for other in bond.roles)
+            of_stem = any(stem_of(other.name) == stem for other in bond.roles)
             if of_stem != (_layer_of(bond.item.meant) == layer):
                 return True
         return False
@@ -237,7 +183,7 @@ class _Search:
     def _is_whole(self, layer: str) -> bool:
         """Whether there are both a weight and a bias of a layer: else it may hold layers itself."""
         names = {one.meant for one in (*self.items, *(bond.item for bond in self.bonds))}
-        return all(f"{layer}.{last}" in names for last in _KINDS)
+        return all(f"{layer}.{last}" in names for last in KINDS)
 
     def _by_exact_name(self) -> None:
         by_name = {item.meant: item for item in self.items}
@@ -309,31 +255,23 @@ class _Search:
 
     def _by_companion(self) -> bool:
         """A layer's weight and bias play the weight and bias of one role's layer."""
-        homes = {_stem(bond.roles[0].name): bond for bond in self.bonds if len(bond.roles) == 1}
+        homes = {stem_of(bond.roles[0].name): bond for bond in self.bonds if len(bond.roles) == 1}
         for role in self.roles:
             stem, _, last = role.name.rpartition(".")
             if stem not in homes:
                 continue
             home = homes[stem]
-            sought = f"{_stem(home.item.name)}.{last}"
+            sought = f"{stem_of(home.item.name)}.{last}"
             for item in self._free():
                 if item.meant == sought and self._fits(role, item):
                     return self._take([role], item, home.told)
         return False
 
 
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0]
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
 def _layer_of(name: str) -> str:
     """The layer whose weight or bias it is, "" for a parameter that stands alone."""
     stem, _, last = name.rpartition(".")
-    return stem if last in _KINDS else ""
+    return stem if last in KINDS else ""
 
 
 def _runs(roles: Sequence[Role]) -> list[list[Role]]:
@@ -344,8 +282,8 @@ def _runs(roles: Sequence[Role]) -> list[list[Role]]:
     """
     found: list[list[Role]] = []
     fused = [role for role in roles if role.kind is not RoleKind.TABLE]
-    for kind in dict.fromkeys((role.kind, _last(role.name)) for role in fused):
-        alike = [role for role in fused if (role.kind, _last(role.name)) == kind]
+    for kind in dict.fromkeys((role.kind, last_of(role.name)) for role in fused):
+        alike = [role for role in fused if (role.kind, last_of(role.name)) == kind]
         for start in range(len(alike)):
             for end in range(start + 2, len(alike) + 1):
                 found.append(alike[start:end])
@@ -404,12 +342,12 @@ def names_role(name: str, role: Role) -> bool:
 
 def _is_other_kind(name: str, role: Role) -> bool:
     """Whether a parameter is called a bias, and the role is a weight, or the other way round."""
-    last = _last(role.name)
+    last = last_of(role.name)
     parts = name.split(".")
-    said = parts[-1:] if parts[-1] in _KINDS else parts
+    said = parts[-1:] if parts[-1] in KINDS else parts
     pieces = {p.rstrip("0123456789") for part in said for p in part.lower().split("_")}
-    other = [words for kind, words in _KINDS.items() if kind != last]
-    return last in _KINDS and any(pieces.intersection(words) for words in other)
+    other = [words for kind, words in KINDS.items() if kind != last]
+    return last in KINDS and any(pieces.intersection(words) for words in other)
 
 
 def _plain(text: str) -> str:

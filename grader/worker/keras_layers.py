@@ -19,8 +19,9 @@ import torch
 from torch import nn
 
 from grader.worker.attached import Loose
-from grader.worker.binding import Bond, Unbound, name_pairs, own_items
+from grader.worker.binding import Bond, Unbound, own_items
 from grader.worker.layouts import Form, Item, fitting_layouts
+from grader.worker.pairs import name_pairs
 from grader.worker.parts import Place, Uses, part_labels
 from grader.worker.protocol import Role, RoleKind
 from grader.worker.torch_modules import Inputs, TorchModules

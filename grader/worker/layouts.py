@@ -88,6 +88,11 @@ class Item:
         return one if len(self.parameters) == 1 else (len(self.parameters), *one)
 
     @property
+    def frozen(self) -> bool:
+        """Whether no training changes it, so that it is kept as a buffer is."""
+        return not any(parameter.requires_grad for parameter in self.parameters)
+
+    @property
     def raw(self) -> bool:
         """Whether its orientation is the student's own choice."""
         if self.forms is not None:

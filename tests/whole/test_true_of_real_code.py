@@ -20,6 +20,7 @@ ATTENTION = solution("exercise1")
 HEADS = solution("exercise3")
 NETWORK = solution("exercise4")
 LAYER = solution("exercise5")
+POSITIONS = solution("exercise6")
 CACHED = solution("exercise11")
 
 
@@ -509,3 +510,35 @@ def test_letters_of_parts_tell_them(grade_text: GradeText) -> None:
     text = edited(_lettered("qkv"), *exchanged, ("= self.new(x)", "= self.k(x)"))
     told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "keys and queries change places" in told
+
+
+def test_table_that_is_frozen_is_not_trained(grade_text: GradeText) -> None:
+    kept = 'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))'
+    table = "sinusoidal_encoding(max_len, embed_dim)"
+    frozen = f"self.encoding = nn.Parameter({table}, requires_grad=False)"
+    text = edited(POSITIONS, ("        self.encoding: Tensor\n", ""), (kept, frozen))
+    assert_full(grade_text({"exercise6": text}))
+
+
+def test_an_edge_of_its_own_hides_no_mistake(grade_text: GradeText) -> None:
+    """The table of many public programs, with a column of zeros where the width is odd."""
+    pairs = "half = embed_dim // 2\n    rates = 10000.0 ** (-torch.arange(half) / (half - 1))"
+    table = "angles = positions[:, None] * rates\n    encoding = torch.cat([angles.sin(), "
+    rest = "angles.cos(), torch.zeros(seq_len, embed_dim % 2)], dim=1)\n    return encoding\n"
+    begin = "positions = torch.arange(seq_len, dtype=torch.get_default_dtype())  # (t,)\n"
+    text = edited(POSITIONS, (begin, f"{begin}    {pairs}\n    {table}{rest}"))
+    told = _told(grade_text({"exercise6": text}), "sinusoidal_encoding")
+    assert "In 3 of them your output equals" in told
+    assert "all sines come first, then all cosines" in told
+
+
+def test_nothing_is_said_of_values_that_are_not_compared(grade_text: GradeText) -> None:
+    """What is built has parameters of its own: whether its values are right nobody knows."""
+    text = edited(
+        solution("exercise10"),
+        ("        return logits\n", "        return 2 * logits, None\n"),
+    )
+    result = grade_text({"exercise10": text})
+    check = find_check(result, "build_language_model/shape")
+    assert check.message.startswith("what `build_language_model` builds returns a tuple")
+    assert check.next_step == "return the first of them alone"
