@@ -1,5 +1,6 @@
 """Gathers what one call came to: plain tensors, and a description of what was returned."""
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -84,12 +85,22 @@ class CallClaim:
 
 
 def unstacked(call: WorkerCall, returned: Any) -> list[Tensor]:
-    """Return the several outputs that are due, where they came stacked in one tensor; else none."""
+    """Return the several outputs that are due, where one tensor or a dict holds them; else none."""
     count = len(call.outputs)
+    if count > 1 and not call.as_dict and type(returned) is dict and len(returned) == count:
+        return _in_order(returned, call.outputs)
     if count < 2 or call.as_dict or not isinstance(returned, Tensor):
         return []
     stacked = returned.dim() > 1 and returned.size(0) == count
     return list(returned.unbind(0)) if stacked else []
+
+
+def _in_order(named: Mapping[Any, Any], outputs: Sequence[str]) -> list[Any]:
+    """Return the values of a dict by its keys' first letters, or as they stand in it."""
+    letters = {str(key)[:1].lower(): value for key, value in named.items()}
+    due = [name[:1] for name in outputs]
+    told = len(set(due)) == len(due) and letters.keys() == set(due)
+    return [letters[letter] for letter in due] if told else list(named.values())
 
 
 def unwrapped(call: WorkerCall, value: Any) -> Any:

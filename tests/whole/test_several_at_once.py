@@ -171,21 +171,6 @@ def test_part_of_what_fails_is_put_down_to_what_is_used(grade_text: GradeText) -
     assert "he same mistake as in `LayerNorm`." in said, said
 
 
-def test_frozen_table_is_not_said_to_be_unused(grade_text: GradeText) -> None:
-    text = edited(
-        solution("exercise6"),
-        (
-            'self.register_buffer("encoding", sinusoidal_encoding(max_len, embed_dim))',
-            "self.encoding = nn.Parameter("
-            "sinusoidal_encoding(max_len, embed_dim), requires_grad=False)",
-        ),
-    )
-    result = grade_text({"exercise6": text})
-    told = [c.message for c in result.checks if c.status is Status.FAILED]
-    assert told
-    assert not any("used nowhere" in one for one in told)
-
-
 def test_dropout_that_is_not_there_is_told_beside_wrong_values(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise4"),

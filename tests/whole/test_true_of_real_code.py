@@ -532,13 +532,27 @@ def test_an_edge_of_its_own_hides_no_mistake(grade_text: GradeText) -> None:
     assert "all sines come first, then all cosines" in told
 
 
+@pytest.mark.parametrize("named", ["queries, keys, values", "k, q, v", "one, two, three"])
+def test_a_dict_of_what_is_due_costs_its_form(grade_text: GradeText, named: str) -> None:
+    """Its keys tell what is what, or else the order does."""
+    values = {"k": "keys", "q": "queries", "v": "values"}
+    order = dict(zip(("one", "two", "three"), ("queries", "keys", "values"), strict=True))
+    held = ", ".join(f"'{key}': {(values | order).get(key, key)}" for key in named.split(", "))
+    text = edited(solution("exercise2"), ("return queries, keys, values", f"return {{{held}}}"))
+    result = grade_text({"exercise2": text})
+    checks = target_checks(result, "QKVProjection")
+    lost = [c.id.in_target for c in checks if c.status is not Status.PASSED]
+    assert lost == ["shape", "shape/bias"]
+
+
 def test_nothing_is_said_of_values_that_are_not_compared(grade_text: GradeText) -> None:
     """What is built has parameters of its own: whether its values are right nobody knows."""
     text = edited(
         solution("exercise10"),
         ("        return logits\n", "        return 2 * logits, None\n"),
     )
-    result = grade_text({"exercise10": text})
+    others = {f"exercise{n}": solution(f"exercise{n}") for n in range(1, 10)}
+    result = grade_text({"exercise10": text} | others)
     check = find_check(result, "build_language_model/shape")
     assert check.message.startswith("what `build_language_model` builds returns a tuple")
     assert check.next_step == "return the first of them alone"
