@@ -2,7 +2,7 @@
 
 from support import GradeText, edited, solution
 
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import ExerciseResult
 from grader.report.words import paragraphs
 
 _HEADS = "MultiHeadSelfAttention"
