@@ -201,7 +201,8 @@ def _of_deviations(
 ) -> Advice:
     """Hints for what leaves the values right: one for each deviation."""
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
-    first = _ARGUMENTS if groups - {PLAIN, BIASES} else _BESIDE
+    of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
+    first = _ARGUMENTS if of_arguments else _BESIDE
     steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
     hints = (first, *(_sentence(step) for step in steps))
     checks = [check for check in told if check.kind is Kind.BUG]
