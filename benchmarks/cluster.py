@@ -14,7 +14,8 @@ from functools import partial
 from distributed import Client
 from simulated import cluster_of, memory_mib, pretend, quiet_dask
 
-from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
+from grader.cluster.dispatch import Crew, Dispatcher, Enlisted
+from grader.cluster.tasks import Done, Task
 
 # Processor seconds of real submissions, by cluster_times.py: the sample class, which handed in one
 # exercise, and nine that are made up of twelve: three of them stubs, the others with two trainings

@@ -40,7 +40,7 @@ class InternalError(GraderError):
     """The grader's own fault, never the student's."""
 
 
-def told_fault(error: Exception) -> str:
+def told_fault(error: BaseException) -> str:
     """Return what a fault of our own was, and where, as "KeyError at read.py:12".
 
     Its text is left out: it may hold what a submission was given. What the system says of a number

@@ -83,6 +83,8 @@
 # - **The softmax runs along the wrong axis.** The columns of the weights sum to one and the rows do
 #   not. With as many queries as keys the shapes still fit, so look at the sums. If every weight is
 #   exactly 1 for a batch of one sample, the softmax ran over the batch.
+# - **No softmax, or two.** Without it the scores are used as weights: they may be negative, and sum
+#   to anything. Taken twice, the weights come out nearly even.
 # - **The root of the wrong number.** The $d$ in the scale is the width that query and key share. It
 #   is not the number of positions and not the width of the values. Try it with sizes that all
 #   differ: if some of them agree, this mistake cannot be seen.

@@ -19,7 +19,7 @@
 # ## What it is for
 #
 # Bare self-attention has nothing to learn: a word matches the words whose vectors are like its own,
-# itself above all. To let a model choose what a word looks for, what it answers to, and what it
+# and so mostly itself. To let a model choose what a word looks for, what it answers to, and what it
 # passes on, each of the three parts gets a matrix of its own. One vector goes in; its query, its
 # key and its value come out.
 #
@@ -88,9 +88,10 @@
 #
 # ## Traps
 #
-# - **The second projection reads the first one's result.** The keys are computed from the queries,
-#   or the values from the keys. It runs whenever $d = k$, and even learns a little. All three read
-#   x. This slip is easy to paste: it stands in published notebooks.
+# - **The second projection reads the first one's result,** or is the first one's layer. The keys are
+#   computed from the queries, or the values by the layer of the keys. Both run, and even learn a
+#   little. All three read x, and each has a layer of its own. This slip is easy to paste: it stands
+#   in published notebooks.
 # - **One layer plays two parts.** Count the parameters: three layers, three different weights.
 # - **The order of the answer.** Queries first, then keys, then values. Two exchanged are three
 #   tensors of the right shape.

@@ -45,6 +45,7 @@ _COMMANDS = (
     ("grade hint {}", "hints, from gentle to plain"),
     ("grade explain {}", "the shapes in your own run beside the expected ones"),
     ("grade check {} --html report.html", "the report as a page, with pictures"),
+    ("grade compare {}", "the reference beside your code, once it is released"),
     ("grade list", "how far you are"),
     ("grade reset {}", "start an exercise again; your file is kept"),
     ("grade pack", "the zip to hand in"),
@@ -62,9 +63,9 @@ In a notebook, run `%load_ext grader` in a cell. Then these are commands, too, o
 the cells that you ran: `%read`, `%check`, `%try`, `%hint`, `%explain` and
 `%compare` with an exercise, as in `%check {first}`, and `%list`.
 
-`pytest` runs the same checks as tests, for an editor's test panel: those of one
-exercise with `pytest exercises/{file}`. What is not written yet
-is skipped.
+With `pip install pytest`, `pytest` runs the same checks as tests, for an editor's
+test panel: those of one exercise with `pytest exercises/{file}`.
+What is not written yet is skipped.
 {trained}
 If you would rather work in notebooks, begin with `grade start my-folder
 --notebooks`, or move those of an unpacked bundle's `notebooks/` to `exercises/`.

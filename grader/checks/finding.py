@@ -219,6 +219,11 @@ def _without_biases(evidence: Evidence, surplus: Sequence[ParameterShape], *, as
     if all("." not in one.name for one in surplus):  # they are of no layer
         return f"take {layers} out"
     heard = asked and "bias" not in evidence.unknown_options
+    parts = dict.fromkeys(one.name.rpartition(".")[0].rpartition(".")[0] for one in surplus)
+    if heard and "" not in parts:  # they are layers of parts, which are made of another class
+        own = named_in_full([one.name.split(".")[-2] for one in surplus])
+        passed_on = evidence.words.bias_passed_on.format(named_in_full(list(parts)))
+        return f"{passed_on}, and in there to {own}"
     return (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
 
 
@@ -232,7 +237,7 @@ def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[s
     what = "a bias only where bias=True is given" if there.issuperset(roles) else "no bias"
     said = f"{named} {'has' if len(roles) == 1 else 'have'} {what}"
     scales = (evidence.roles.get(f"{role.removesuffix('.bias')}.weight") for role in roles)
-    norms = all(scale is not None and scale.kind is RoleKind.VECTOR for scale in scales)
+    norms = all(scale is not None and scale.kind is RoleKind.VECTOR for scale in scales)  # torch's
     return said, (evidence.words.biased_norm if norms else evidence.words.biased).format(own)
 
 
@@ -255,12 +260,16 @@ def _surplus(info: Info) -> list[ParameterShape]:
 
 def _layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it and as the course does."""
+    if "." not in role:
+        return "it"
     stem, name = f"`{role.removesuffix('.bias')}`", _own_layer(info, role)
     return stem if name == stem else f"{name}, used as {stem},"
 
 
 def _own_layer(info: Info, role: str) -> str:
     """The layer that lacks a bias, as the submission calls it."""
+    if "." not in role:
+        return "it"
     stem = role.removesuffix(".bias")
     own = [one.name for one in info.bound if f"{stem}.weight" in one.roles]
     name = own[0].rpartition(".")[0] or own[0] if own else stem  # a parameter may stand by itself

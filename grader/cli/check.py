@@ -47,7 +47,7 @@ def _said_beside(checked: "Checked") -> str:
     """Return what a student can do now and what is next, or what is the course's in this check."""
     from grader.records.results import Status
     from grader.report.layout import wrapped
-    from grader.student.hints import achieved, borrowed
+    from grader.student.beside import achieved, borrowed, further
     from grader.student.tries import reminder
 
     (result, *others), findings = checked.document.results, checked.findings
@@ -56,7 +56,7 @@ def _said_beside(checked: "Checked") -> str:
     folder, exercise = findings.folder, findings.folder.course.exercise(result.exercise)
     done = achieved(folder, exercise) if result.status is Status.PASSED else ""
     beside = borrowed(folder, exercise, checked.submission), reminder(folder, exercise, result)
-    told = filter(None, [*beside, done])
+    told = filter(None, [*beside, further(result), done])
     lines = [wrapped(said, screen_width(), first="  ", hang=2) for said in told]
     return "\n".join(line for some in lines for line in some)
 

@@ -76,7 +76,7 @@ def check(
     from grader.cli.check import run_check
     from grader.cli.shared import CheckRequest
 
-    request = CheckRequest(exercises, submission, course, hidden, as_json, html)
+    request = CheckRequest(exercises, submission, course, hidden, as_json, html=html)
     if watch:
         sys.exit(_watch(request))
     if bool(exercises) == everything:

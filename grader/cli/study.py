@@ -119,8 +119,16 @@ def _write_lessons(folder: CourseFolder, paths: Mapping[str, Path]) -> None:
     for one in exercises:
         stub, questions = untouched_stub(folder, one), questions_of(folder, one)
         with writing(paths[one.id]):
-            page = render_lesson(titles[one.id], stub, questions, pages)
+            file = _own_file(folder, one)
+            page = render_lesson(titles[one.id], stub, questions, pages, file=file)
             paths[one.id].write_text(page, encoding="utf-8")
+
+
+def _own_file(folder: CourseFolder, exercise: Exercise) -> str:
+    """Where a student writes an exercise, "" in a course's source."""
+    names = (exercise.file, str(Path(exercise.file).with_suffix(".ipynb")))
+    found = (f"exercises/{name}" for name in names if (folder.root / "exercises" / name).exists())
+    return next(found, "") if folder.shipped else ""
 
 
 def run_hint(
@@ -171,7 +179,8 @@ def _unread(exercise: Exercise, source: Source) -> str:
 def run_explain(typed: str, course: Path | None, submission: Path | None, target: str) -> str:
     """Record the run of one target, the one to mend first where none is named."""
     from grader.report.explained import render_run
-    from grader.student.hints import beside_run, borrowed, target_to_explain, words_given
+    from grader.student.beside import beside_run, borrowed
+    from grader.student.hints import target_to_explain, words_given
 
     with open_desk([typed], course, submission) as desk:
         (exercise,) = desk.exercises

@@ -19,7 +19,7 @@ from grader.handin.choose import chosen_exercises, read_work
 from grader.handin.read import Submission
 from grader.report.layout import wrapped
 from grader.report.runs import render_outcome, render_question
-from grader.student.hints import borrowed, changed, doubted
+from grader.student.beside import borrowed, changed, doubted
 from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of
 
 _STOP = "q"

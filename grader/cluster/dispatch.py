@@ -17,49 +17,18 @@ from typing import Any
 
 from distributed import Client, Future
 
+from grader.cluster.tasks import Done, GivenUp, Task
 from grader.errors import InternalError
 
 _DEPTH = 2  # batches that a worker has: one that it works on, and the next
-_LOSSES = 3  # workers that may be lost over one task
+_LOSSES = 3  # workers that may be lost over one task that each had alone
 _FAULTS = 2  # tries of a task that ends in a fault of our own
-_BATCH_SECONDS = 4.0  # that a batch should take
+_BATCH_SECONDS = 15.0  # that a batch should take
 _BATCH = 64  # tasks in a batch, at most
 _SHARE = 3  # batches a worker, at least, of what is still to come
 _FETCH_SECONDS = 60.0  # that a result may take from worker to head
 _LOOK = 1.0  # seconds between two looks at which workers there are
 _SLACK = 60.0  # seconds that a batch may take beside its tasks
-
-
-@dataclass
-class Task:
-    """Something to be done, as bytes; the head holds them only until a worker has them."""
-
-    name: str
-    content: bytes
-    again: Callable[[], bytes]  # makes them once more, where that worker is lost
-    losses: int = 0  # workers that were lost while they had it
-    faults: int = 0
-
-    def hand_over(self) -> bytes:
-        """Return the bytes, and hold them no longer."""
-        content, self.content = self.content or self.again(), b""
-        return content
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a task came to."""
-
-    task: Task
-    content: bytes
-
-
-@dataclass(frozen=True)
-class GivenUp:
-    """A task that was given up."""
-
-    task: Task
-    reason: str
 
 
 @dataclass(eq=False)
@@ -78,6 +47,7 @@ class _Batch:
 class _Worker:
     address: str
     given: list[_Batch] = field(default_factory=list)
+    proven: bool = False  # it has done something: what is given to it begins at once
 
 
 @dataclass(frozen=True)
@@ -159,17 +129,24 @@ class Dispatcher:
 
         At the end a worker that has nothing takes over what waits for another one.
         """
-        if self._again:
-            if worker.given and self._again[0].losses:
+        if self._again and not (self._again[0].suspected and self._is_untried(worker)):
+            if worker.given and self._again[0].suspected:
                 return None
             task = self._again.popleft()
-            return _Batch([task], worker.address, alone=bool(task.losses))
+            return _Batch([task], worker.address, alone=task.suspected)
         size = self._size()
         batch = list(itertools.islice(tasks, size))
         self._left -= len(batch)
         if not batch and not worker.given:
             batch = self._take_back()
         return _Batch(batch, worker.address, alone=False) if batch else None
+
+    def _is_untried(self, worker: _Worker) -> bool:
+        """Whether others have done something and this one has not: it takes long to begin.
+
+        The longer it has a suspected task, the likelier it is lost for another reason.
+        """
+        return not worker.proven and any(one.proven for one in self._workers.values())
 
     def _take_back(self) -> list[Task]:
         """Take from the worker that is longest at a batch the one that waits behind it."""
@@ -244,6 +221,7 @@ class Dispatcher:
             yield from self._lose(worker, suspects)
             return
         worker.given.remove(batch)
+        worker.proven = True
         batch.future = None
         if worker.given:
             worker.given[0].begun = time.monotonic()
@@ -278,12 +256,14 @@ class Dispatcher:
         No batch but the `suspects` can be the reason.
         """
         self._again += self._forget(worker)
-        for task in itertools.chain.from_iterable(batch.tasks for batch in suspects):
-            task.losses += 1
-            if task.losses < _LOSSES:
-                self._again.append(task)
-            else:
-                yield GivenUp(task, f"{_LOSSES} workers were lost while they graded it")
+        for batch in suspects:
+            for task in batch.tasks:
+                task.suspected = True
+                task.losses += len(batch.tasks) == 1
+                if task.losses < _LOSSES:
+                    self._again.append(task)
+                else:
+                    yield GivenUp(task, f"{_LOSSES} workers were lost while they graded it")
 
     def _refuse(self, worker: _Worker, reason: str) -> None:
         """Leave a worker out that cannot work."""

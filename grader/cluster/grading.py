@@ -17,8 +17,9 @@ from grader.batch.unit import GradedSubmission, ReadSubmission, Unit, read_unit
 from grader.batch.workplace import SplitKeys
 from grader.cluster import worker
 from grader.cluster.connect import Asked, ask
-from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
+from grader.cluster.dispatch import Crew, Dispatcher, Enlisted
 from grader.cluster.parcel import Parcel, pack, pack_read, unpack_graded
+from grader.cluster.tasks import Done, Task
 from grader.course.written import libraries_of
 from grader.errors import InternalError, UsageError
 from grader.execute.isolation import Level

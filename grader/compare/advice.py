@@ -28,12 +28,14 @@ _MEANT = {  # what an exception says, and what to do about it
     "the last ones",
     "the given sublayer takes": "print the shape and the dtype of what the line hands on to it",
     "a type, not an nn.Module": "return an instance of the module, not its class",
+    "a tuple, not an nn.Module": "return the module alone, and nothing beside it",
 }
 _ALWAYS = {  # what is true of each exception of a type, whatever its text
     "NameError": "check the spelling, and that the name is defined or imported above",
     "UnboundLocalError": "no line that runs before it gives that name a value",
     "RecursionError": "the function calls itself endlessly: check which one you want to call",
-    "ZeroDivisionError": "something there is 0 that must not be: print it just before the line",
+    "ZeroDivisionError": "what it divides by is 0: where that is a value like any other, "
+    "multiply in place of dividing",
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"

@@ -18,9 +18,13 @@ def several(target: Target, info: Info) -> str:
     """Say that a target, or what a factory builds, returns several things."""
     came = with_article(clean(info.parts[0].type, 80))
     things = "tensors" if all(one.shape is not None for one in info.inside) else "things"
+    return f"{who_returns(target)} returns {came} of {len(info.inside)} {things}"
+
+
+def who_returns(target: Target) -> str:
+    """Say who returns what is judged: of a factory it is the module that it builds."""
     builds = target.kind is TargetKind.FACTORY
-    who = f"what `{target.name}` builds" if builds else f"`{target.name}`"
-    return f"{who} returns {came} of {len(info.inside)} {things}"
+    return f"what `{target.name}` builds" if builds else f"`{target.name}`"
 
 
 def other_item(info: Info, due: tuple[int, ...]) -> str:

@@ -22,7 +22,7 @@ from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of, of_group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 
 _LEAST = 2  # cases with an output that show two bugs at once
 _ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
@@ -171,6 +171,12 @@ class _Look:
         """Whether no call of values could be made, for the parameters do not fit."""
         unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
         return bool(unbound) and all(unbound)
+
+    def _counts_otherwise(self) -> bool:
+        """Whether a factory's parameters are not as many as are due: no value was compared then."""
+        factory = self.evidence.target.kind is TargetKind.FACTORY
+        seen, due = (one.codes[self.rows, Code.REGISTERED] for one in (self.seen, self.right))
+        return factory and bool((seen != due).any())
 
     @property
     def _failing(self) -> set[int]:
@@ -356,7 +362,7 @@ class _Look:
             where,
             everywhere=not self.aside.calls,
             compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
-            bound=by_values or not self._unbound(),
+            bound=by_values or not (self._unbound() or self._counts_otherwise()),
         )
         told = named(self.evidence, groups, others, claim.sentence)
         return replace(told, where=where or "")

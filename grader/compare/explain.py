@@ -13,7 +13,7 @@ from grader.compare.advice import (
 )
 from grader.compare.biases import lacking_bias
 from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
-from grader.compare.lost import cut_at, local_layer
+from grader.compare.lost import cut_at, local_layer, uncalled
 from grader.compare.sizes import missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
@@ -24,6 +24,7 @@ from grader.records.text import clean, shown_shape, without_folder
 from grader.worker.protocol import Cause, RoleKind
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
+_NO_MODULE = ", not an nn.Module"
 _DEBUGGER = "BdbQuit"  # what Python's debugger raises where nobody answers it
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
 
@@ -129,9 +130,11 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     if error.type == _DEBUGGER:
         return _explain_debugger(name, error, case)
     reason = advise_on_error(evidence, error, case)
+    of_ours = not error.frames and _NO_MODULE in error.message  # the code itself raised nothing
+    raised = f"`{name}` raised {describe_student_error(evidence, error)}"
     return Judgement(
         Status.FAILED,
-        f"`{name}` raised {describe_student_error(evidence, error)}",
+        f"`{name}` {clean(error.message.removeprefix(name), 120)}" if of_ours else raised,
         next_step=reason.text,
         case=case,
         place=place_of(evidence, error),
@@ -287,7 +290,9 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {shown or 'no parameters'}",
-        local_layer(evidence) or (_TURNED if turned else _seek(evidence, wanted)),
+        uncalled(evidence)
+        or local_layer(evidence)
+        or (_TURNED if turned else _seek(evidence, wanted)),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

@@ -14,6 +14,8 @@ _NEW = (
     *("moveaxis", "mT", "permute", "reshape", "softmax", "sqrt", "squeeze", "sum", "swapaxes"),
     *("swapdims", "T", "transpose", "tril", "triu", "unflatten", "unsqueeze", "view"),
 )
+_IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
+_NOT_RETURNED = "return what is due: the last line makes `{}`, and nothing returns anything"
 _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
 
@@ -43,7 +45,7 @@ def forgotten(evidence: Evidence) -> set[tuple[int, int]]:
 
 def cut_at(evidence: Evidence) -> str:
     """Say which line of a target cuts what it makes off from the inputs, "" where none does."""
-    return _told(evidence, _cut, "`{}` cuts the graph")
+    return _told(evidence, _cut, "`{}` cuts the gradient off: do without it")
 
 
 def local_layer(evidence: Evidence) -> str:
@@ -51,12 +53,17 @@ def local_layer(evidence: Evidence) -> str:
     return _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
 
 
+def uncalled(evidence: Evidence) -> str:
+    """Say which class a target's constructor keeps where a module is meant, "" where none is."""
+    return _told(evidence, _kept_class, "`{0}` is the class itself: make a module, as in `{0}(…)`")
+
+
 def unreturned(evidence: Evidence) -> str:
     """Say what the last line of a target that has no return computes, "" where another thing is.
 
     It is the method that computes, where the target is a class.
     """
-    return _told(evidence, partial(_unreturned, evidence.words.method), "write `return {}`")
+    return _told(evidence, partial(_unreturned, evidence.words.method), _NOT_RETURNED)
 
 
 def _told(evidence: Evidence, look: _Look, words: str) -> str:
@@ -83,8 +90,13 @@ def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]
 @lru_cache(maxsize=32)
 def _cut(text: str, target: str) -> Sequence[tuple[int, str]]:
     """What gives a tensor, or all that is made, no gradient."""
-    nodes = (node for node in _inside(text, target) if isinstance(node, ast.Attribute))
-    return [(node.lineno, shown(node)) for node in nodes if node.attr in _CUTS]
+    nodes = list(_inside(text, target))
+    cuts = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in _CUTS]
+    idle = [node for node in nodes if isinstance(node, ast.keyword) and node.arg in _IDLE_ROWS]
+    return [
+        *((node.lineno, shown(node)) for node in cuts),
+        *((node.value.lineno, f"{node.arg}={shown(node.value)}") for node in idle),
+    ]
 
 
 @lru_cache(maxsize=32)
@@ -105,6 +117,19 @@ def _local(text: str, target: str) -> Sequence[tuple[int, str]]:
             if isinstance(one.targets[0], ast.Name) and one.targets[0].id not in read
         ]
     return []
+
+
+@lru_cache(maxsize=32)
+def _kept_class(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The classes that attributes get, by the case of their names: `self.a = QKVProjection`."""
+    found = []
+    for node in _inside(text, target):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            value = node.value
+            name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+            if name[:1].isupper() and not name.isupper():
+                found.append((node.lineno, shown(value)))
+    return found
 
 
 def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from grader.compare.arrays import Difference, is_near, match, shape_difference
-from grader.compare.beside import lacks_axes, other_item, several, with_spare_axes
+from grader.compare.beside import lacks_axes, other_item, several, who_returns, with_spare_axes
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -345,7 +345,7 @@ def _of_other_type(evidence: Evidence, name: str, part: ReturnedValue) -> Judgem
     of_tensor = number and part.type in _TENSORS
     return Judgement(
         Status.FAILED,
-        f"`{target.name}` should return {label}, it returned {_shown_part(part)}",
+        f"{who_returns(target)} should return {label}, it returned {_shown_part(part)}",
         next_step=NUMBER_STEP if of_tensor else _return_step(evidence, part.type, what),
         fault=Fault.TYPE,
     )

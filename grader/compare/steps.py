@@ -191,6 +191,11 @@ def _states(
     return states
 
 
+def _is_part(array: Array, whole: Array) -> bool:
+    """Whether something may be one sample or head of a step, made in a loop."""
+    return array.ndim < whole.ndim and array.shape == whole.shape[whole.ndim - array.ndim :]
+
+
 class _Run:
     """One recorded run beside the reference's steps."""
 
@@ -254,7 +259,8 @@ class _Run:
 
         Code that makes a step row by row, or never, has no tensor of its form but later ones.
         """
-        if held_by(self._recorded, name):
+        held = held_by(self._recorded, name)
+        if held and not all(_is_part(one, wanted) for one in held):
             return True
         known = [*self._expected.values(), *self._given, *self._returned.values()]
         return any(

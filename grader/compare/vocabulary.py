@@ -35,8 +35,8 @@ class Vocabulary:
     fixed: str = "keep what is fixed as a buffer, with self.register_buffer"
     # next steps
     uncut: str = (
-        "look for .detach(), .data, no_grad, requires_grad=False or an operation that cuts the "
-        "graph"
+        "look for .detach(), .data, no_grad, requires_grad=False or an operation that no gradient "
+        "passes"
     )
     biased: str = "give {} a bias: torch makes one unless told otherwise"
     biased_norm: str = "give {} a bias: not every norm of torch's has one"
@@ -57,6 +57,7 @@ class Vocabulary:
     dropout: str = (
         "use nn.Dropout, which drops each number by itself: Dropout1d and its kin drop whole rows"
     )
+    by_mode: str = "use nn.Dropout, or give F.dropout `training=self.training`"
     turned: str = "with `.transpose(1, 2)` or `.mT`"  # the last two axes of three
     axis_kept: str = "keepdim=True"
     layer: str = "nn.{0}"  # how a layer's class is written
@@ -96,6 +97,7 @@ _WORDS = {
         others=("forward", "run", "apply"),
         before="build",
         training="with training=True",
+        by_mode="hand `training` on to each Dropout",
         homes={
             "module": "attributes of their own, or in a list in an attribute",
             "parameter": "attributes of their own, made by self.add_weight",

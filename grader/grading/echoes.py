@@ -17,7 +17,7 @@ from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, value_rows
 from grader.records.calls import PLAIN, DrawnCase
 from grader.records.key import bug_id, bug_key
-from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase
+from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase, Status
 from grader.records.signatures import Suspects
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
@@ -50,6 +50,9 @@ class Behind:
 
     def allows(self, names: Names) -> bool:
         """Whether bugs may be named: some that act at once go on from what is known already."""
+        targets = {key.partition("/")[0] for key in map(bug_key, names)}
+        if self._factory and not targets.isdisjoint(self._right):
+            return False  # what it is made of has its own checks, and passes them
         return not self.used or not self.named.isdisjoint(map(bug_id, names))
 
     def rank(self, names: Names) -> int:
@@ -58,7 +61,18 @@ class Behind:
         if any(not keys.isdisjoint(_known(one)) for one in self.around):
             return 0
         own = {self.evidence.target.name, *(one.evidence.target.name for one in self.around)}
+        own -= self._right
         return 1 if own.issuperset(key.partition("/")[0] for key in keys) else 2
+
+    @property
+    def _factory(self) -> bool:
+        return self.evidence.target.kind is TargetKind.FACTORY
+
+    @property
+    def _right(self) -> set[str]:
+        """The targets that it uses, and that are right."""
+        passed = [o for o in self.around if all(c.status is Status.PASSED for c in o.checks)]
+        return {one.evidence.target.name for one in passed}
 
     def echo(self, results: Sequence[CheckResult], pairs: Pairs, aside: Aside) -> Diagnosis | None:
         """Return the diagnosis that says whose mistake it is, where no other is needed."""

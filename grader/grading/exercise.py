@@ -304,7 +304,13 @@ def _beside(
 
 
 def _where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
-    """Say where values are right beside deviations that leave them so in ordinary cases."""
+    """Say where values are right beside deviations that leave them so in ordinary cases.
+
+    "" where none are compared: a factory's own, which no assembly of correct parts shows.
+    """
+    kinds = evidence.course.properties(evidence.exercise, evidence.target)
+    if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
+        return ""
     groups = {group for d in deviations for group in d.groups} - {BIASES}
     cases = evidence.key.plan.numeric_cases(evidence.target.name)
     edges = {case.group for case in cases if case.group in groups and not case.gives}

@@ -45,7 +45,7 @@ def _note_guesses(target: str, guesses: Mapping[str, Sequence[str]]) -> list[str
     if not guesses:
         return []
     listed = ", ".join(f"`{clean(own, 60)}` as {_listed(parts)}" for own, parts in guesses.items())
-    what = "the names do not tell which layer is which; used is the order that fits best"
+    what = "the names do not tell which layer is which; they were taken so"
     return [f"`{target}`: {what}: {listed}"]
 
 

@@ -19,6 +19,7 @@ from grader.records.results import State
 from grader.records.text import clean
 from grader.worker.names import (
     GIVEN,
+    MOST_SEEN,
     UNFINISHED,
     Group,
     call_of,
@@ -74,6 +75,8 @@ class Trace:
     trouble: str = ""  # one sentence where the run ended early, or no step tells what is wrong
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
+    stopped: bool = False  # the run gave no output that can be compared
+    full: bool = False  # more tensors came than are recorded
     given: tuple[str, ...] = ()  # arguments whose default may be another in the submission
 
     @property
@@ -163,6 +166,8 @@ def _trace(
         steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
         made=made,
+        stopped=stopped,
+        full=len(of_group(recorded.tensors, Group.SEEN)) >= MOST_SEEN,
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) if stopped else _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),

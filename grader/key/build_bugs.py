@@ -33,7 +33,7 @@ from grader.records.key import (
 )
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
-from grader.worker.names import Group
+from grader.worker.names import Group, is_bias
 from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
 
@@ -362,7 +362,7 @@ def _rank(plan: Plan, call: Call) -> int:
         return 4
     if case.group == BIASES:
         return 3
-    return 2 if all(role.optional for role in call.roles if role.name.endswith(".bias")) else 1
+    return 2 if all(role.optional for role in call.roles if is_bias(role.name)) else 1
 
 
 @dataclass(frozen=True, order=True)

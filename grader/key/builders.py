@@ -20,7 +20,7 @@ from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader.errors import GraderError, InternalError
+from grader.errors import GraderError, InternalError, told_fault
 from grader.processes import SPAWN, nothing_shared
 
 T = TypeVar("T")
@@ -132,7 +132,8 @@ def _do(task: Callable[[KeyOrder], T], order: KeyOrder) -> T:
     except GraderError:
         raise
     except (Exception, SystemExit) as error:
-        raise InternalError(f"a builder failed: {type(error).__name__}: {error}"[:300]) from error
+        said = f"a builder failed: {told_fault(error)}: {error}"[:300]
+        raise InternalError(said) from error
 
 
 def _end_with(line: Connection) -> None:

@@ -25,7 +25,7 @@ from grader.records.results import Document, Status
 from grader.report.layout import wrapped
 from grader.report.pages import render_fragment
 from grader.report.terminal import render_document
-from grader.student.hints import achieved
+from grader.student.beside import achieved
 from grader.student.progress import remember_result
 from grader.student.tries import reminder
 

@@ -28,9 +28,10 @@ from grader.report.explained import render_run
 from grader.report.lesson import render_lesson_part, render_questions
 from grader.report.runs import render_outcome, render_question
 from grader.report.student import render_comparison, render_standing, render_told
+from grader.student.beside import beside_run
 from grader.student.compare import compare as lay_beside
 from grader.student.compare import needed_solution
-from grader.student.hints import beside_run, take_hint, target_to_explain, words_given
+from grader.student.hints import take_hint, target_to_explain, words_given
 from grader.student.progress import standing_of
 from grader.student.start import untouched_stub
 from grader.student.tries import asked_again, chosen_question, keep_tried, questions_of

@@ -25,6 +25,7 @@ from grader.plan.draw import draw_dims, draw_indices, draw_normal, seed_of
 from grader.plan.rules import Rule, draw_by
 from grader.records.calls import PLAIN, Array, Call, DrawnCase, Plan, group_of
 from grader.records.ids import BIASES, MAIN, CallId, TensorId
+from grader.worker.names import is_bias
 from grader.worker.protocol import (
     Action,
     Argument,
@@ -256,11 +257,9 @@ class TargetPlanner:
         inputs, tensors = self.inputs(drawn, case), self.plan.tensors
         roles = self.describe(self.target, construct, dict(drawn.options), inputs, tensors)
         if self.target.kind is not TargetKind.MODULE:  # its own layers are another target's
-            return tuple(
-                replace(r, optional=not r.part and r.name.endswith(".bias")) for r in roles
-            )
+            return tuple(replace(r, optional=not r.part and is_bias(r.name)) for r in roles)
         if drawn.main and not self.biases:
-            self.biases |= {role.name for role in roles if role.name.endswith(".bias")}
+            self.biases |= {role.name for role in roles if is_bias(role.name)}
         zero = self.biases - set(case.values) if drawn.group != BIASES else set()
         return tuple(replace(role, optional=role.name in zero) for role in roles)
 

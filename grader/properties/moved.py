@@ -63,6 +63,8 @@ class Moved(Kind):
             axis = spec.axis_of(self.dim)
             if axis is None or whole.ndim != len(spec.axes):
                 continue  # another number of axes is what the shape check tells
+            if whole.shape[axis] != main.shapes[name][axis]:  # its items are others than are meant
+                return Judgement(Status.SKIPPED, "counts once the shape is right")
             if (whole != whole).any():  # NaN, which is unlike itself
                 return Judgement(Status.SKIPPED, "counts once no number is NaN")
             for call in calls:

@@ -16,26 +16,38 @@ from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
 _MASKS = 8  # by which it shows that there are any
+_STILL = "evaluation"  # the call without masks
 
 
 class Varies(Kind):
-    """In training mode the outputs differ from mask to mask; how much is not compared."""
+    """In training mode the outputs differ from mask to mask, and in evaluation mode they do not.
+
+    How much they differ is not compared.
+    """
 
     kind: Literal["varies"]
-    case: Case = Field(description="in training mode")
+    case: Case = Field(description="in both modes")
 
     def plan(self, planner: TargetPlanner) -> None:
-        """Add a call with a few masks."""
+        """Add a call with a few masks, and one in evaluation mode."""
         drawn = planner.draw_cases(self.case, self.name, numeric=False)[0]
         planner.add(planner.call(drawn, self.case, self.name, Action.TRAIN, repeats=_MASKS))
+        planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, part=_STILL))
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
-        call = evidence.call_of(self.name)
-        answer = answers_of(evidence, [call])[call.id]
-        case = evidence.case(call)
+        call, still = evidence.calls_of(self.name)
+        answers = answers_of(evidence, [call, still])
+        answer, case = answers[call.id], evidence.case(call)
         if answer.status is not AnswerStatus.OK:
             return explain_status(evidence, answer, case)
+        if answers[still.id].info.random:
+            return Judgement(
+                Status.FAILED,
+                "dropout acts in evaluation mode too",
+                next_step=evidence.words.by_mode,
+                case=case,
+            )
         spread = of_group(answer.tensors, Group.SECOND).values()
         if any(float(np.nan_to_num(a).max()) > STILL for a in spread if a.size):
             return PASSED

@@ -12,9 +12,10 @@ from grader.report.layout import columns, width_of, wrapped
 
 _MANY = 4  # lines alike that become one
 _LINES = 40  # tensors of a run that are listed
-_NOT_TOLD = (
-    "Not told is what follows from a wrong step, was not reached, or is done in another way than "
-    "expected."
+_NOT_TOLD = "Not told is what follows from a wrong step, or is done in another way than expected."
+_ENDED = (
+    "Not told is what your run did not reach, or what is done in another way than expected: it "
+    "ended before the last step."
 )
 # what torch calls operations inside, by the names under which they are written
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}
@@ -36,7 +37,8 @@ def render_run(
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
     if any(step.state is State.OPEN for step in trace.steps):
-        lines += ["", *wrapped(_NOT_TOLD, width, first="  ", hang=2)]
+        said = _ENDED if trace.stopped else _NOT_TOLD
+        lines += ["", *wrapped(said, width, first="  ", hang=2)]
     if trace.trouble:
         lines += ["", *wrapped(ended(trace.trouble), width, first="  ", hang=4)]
     if any(not m.given for m in trace.made):
@@ -91,7 +93,8 @@ def _made_lines(trace: Trace, width: int) -> list[str]:
         broken = row[2] and width_of(line) > width
         lines += [short, f"      {row[2]}"] if broken else [line]
     more = sum(count for _, count in counted[_LINES:])
-    return [*lines, f"    and {more} more"] if more > 0 else lines
+    lines += [f"    and {more} more"] if more > 0 else []
+    return [*lines, "    and others, which were not recorded"] if trace.full else lines
 
 
 def _counted(row: tuple[str, str, str], count: int) -> list[tuple[tuple[str, str, str], int]]:

@@ -220,11 +220,17 @@ class Page(NamedTuple):
 
 
 def render_lesson(
-    title: str, stub: str, questions: Sequence[Tried] = (), pages: Sequence[Page] = ()
+    title: str,
+    stub: str,
+    questions: Sequence[Tried] = (),
+    pages: Sequence[Page] = (),
+    *,
+    file: str = "",
 ) -> str:
     """Return the page of a stub in the percent format, and questions to it; it loads nothing.
 
     `pages` are all lessons of the course in their order; the one of this title is this page.
+    `file` is the student's own, in which the code is written.
     """
     body, sections = _body(stub)
     if questions:
@@ -237,6 +243,7 @@ def render_lesson(
         command=COMMAND,
         unfolded=False,
         sections=sections,
+        file=file,
         pages=pages,
         before=pages[here - 1] if here > 0 else None,
         after=pages[here + 1] if 0 <= here < len(pages) - 1 else None,
@@ -250,7 +257,7 @@ def render_lesson_part(stub: str, questions: Sequence[Tried] = (), *, command: s
     Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
     `command` is how a command begins here.
     """
-    asked = {"questions": questions, "command": command}
+    asked = {"questions": questions, "command": command, "file": ""}
     return render("lesson_part.html.j2", body=_body(stub)[0], unfolded=False, sections=(), **asked)
 
 
@@ -263,7 +270,7 @@ def _body(stub: str) -> tuple[Markup, list[Section]]:
 
 def render_questions(questions: Sequence[Tried], *, command: str = COMMAND) -> str:
     """Return questions alone as one element with its own style, what came out unfolded."""
-    asked = {"questions": questions, "command": command}
+    asked = {"questions": questions, "command": command, "file": ""}
     return render("lesson_part.html.j2", body="", unfolded=True, sections=(), **asked)
 
 

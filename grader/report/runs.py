@@ -35,7 +35,9 @@ def render_receipt(receipt: Receipt, path: str, *, place: str = "", width: int =
     `place` is the folder that the zip lies in.
     """
     lines = [click.style(f"{path} is ready to hand in", bold=True), ""]
-    files = counted(sum(bool(line.file) for line in receipt.exercises), "exercise")
+    there = [line for line in receipt.exercises if line.file]
+    blank = sum(not line.begun for line in there)
+    files = counted(len(there), "exercise") + (f" ({blank} not begun)" if blank else "")
     lines += wrapped(f"In it: {files}, and {RECEIPT} with what stands here.", width)
     lines += [*(wrapped(f"It lies in {place}", width) if place else ()), ""]
     for line in receipt.exercises:

@@ -99,6 +99,8 @@ def render_told(
     for where in _where(advice, degree, notebook=notebook):
         lines += ["", *wrapped(where, width, first="  ", hang=2)]
     what, after = "that was the plainest; your run step by step", f"{command}explain {given}"
+    if not advice.ran:
+        what, after = "that was the plainest; the lesson", f"{command}read {exercise}"
     if degree < count:
         what, after = "a plainer one", f"{command}hint {given}"
         if not kept:

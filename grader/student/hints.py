@@ -1,25 +1,22 @@
-"""Hints by degrees, from gentle to plain, and what a student hears beside a check."""
+"""Hints by degrees, from gentle to plain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.course.lesson import Passage, find_passage, find_passages, find_section, read_lesson
+from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
-from grader.course.shipped import released_solution
 from grader.errors import UsageError
-from grader.handin.read import Submission
 from grader.records.calls import PLAIN
 from grader.records.ids import BIASES, CallId
 from grader.records.key import AnswerKey, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-from grader.records.text import ended, listed
-from grader.student.findings import recall
-from grader.student.progress import digest_of, load_progress, remember_hint
+from grader.records.text import ended
+from grader.student.progress import load_progress, remember_hint
 from grader.student.start import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
-_ENDED = "grade explain shows what your run made before it ended."
+_ENDED = "grade explain shows how far your run came."
 _RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
 _ARGUMENTS = "Read the docstring again, argument by argument: which of them does your code use?"
 _BESIDE = (
@@ -40,6 +37,7 @@ class Advice:
     finding: str  # what is known, one sentence; may be ""
     hints: tuple[str, ...]  # there is always one
     lesson: tuple[Passage, ...]  # where it speaks of this, the nearest first
+    ran: bool = True  # whether there is a run to look at
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,11 @@ def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
     names = {check.target for check in failed}
     own = [target for target in exercise.targets if target.name in names]
     named = {one.target for one in result.diagnoses if one.bugs and not one.deviations}
-    return sorted(own, key=lambda one: (one.name not in wrong, one.name not in named))
+    failing = {check.target for check in failed if check.failed}  # others wait for something
+    return sorted(
+        own,
+        key=lambda one: (one.name not in wrong, one.name not in named, one.name not in failing),
+    )
 
 
 def next_hint(
@@ -129,7 +131,7 @@ def next_hint(
         failed = [check for check in checks if check.status is not Status.PASSED]
         found = [d for d in result.diagnoses if d.target == target.name]
         if found and found[0].bugs:
-            return _of_bug(target, key, found[0], lesson)
+            return _of_bug(target, key, found[0], failed, lesson)
         if found and (found[0].step or found[0].hint):
             return _of_step(target, key, found[0], failed, lesson)
         told = [check for check in failed if check.told]
@@ -139,27 +141,33 @@ def next_hint(
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
             return _unwritten(target, key, lesson)
-        advice = _of_check(target, first, failed, lesson)
+        advice = _of_check(target, key, first, failed, lesson)
         beside = found[0].sentence if found else ""  # deviations that leave no check failed
         return replace(advice, finding=f"{advice.finding} {beside}".strip())
     return None
 
 
 def _of_bug(
-    target: Target, key: AnswerKey, diagnosis: Diagnosis, lesson: Sequence[Passage]
+    target: Target,
+    key: AnswerKey,
+    diagnosis: Diagnosis,
+    failed: Sequence[CheckResult],
+    lesson: Sequence[Passage],
 ) -> Advice:
     bugs = [key.book.by_key(name) for name in diagnosis.ways]
     hints = list(bugs[0].hints)
-    if diagnosis.either:  # the plainest would say more than is known
+    if diagnosis.either:  # none may say more than is known
         alike = [key.book.by_key(name) for name in diagnosis.either]
-        hints[-1:] = [f"If {one.when}: {one.hints[-1]}" for one in alike]
+        hints = [f"If {one.when}: {one.hints[place]}" for place in (0, -1) for one in alike]
+    else:
+        hints += [f"Where {one.when}: {one.hints[-1]}" for one in bugs[1:]]
     if diagnosis.where:  # elsewhere it is not so
         hints = [f"Where your output is wrong ({diagnosis.where}): {hint}" for hint in hints]
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
-        _ladder(*hints),
+        _ladder(*hints, *(_of_told(failed) if diagnosis.deviations else ())),
         _passages(target, lesson, bugs),
     )
 
@@ -203,12 +211,17 @@ def _of_deviations(
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
     first = _ARGUMENTS if of_arguments else _BESIDE
-    steps = dict.fromkeys(f"{check.message}: {check.next_step}" for check in told)
-    hints = (first, *(_sentence(step) for step in steps))
+    hints = (first, *_of_told(told))
     checks = [check for check in told if check.kind is Kind.BUG]
     alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
     passages = _passages(target, lesson, alike)
     return Advice(target.name, found.sentence, found.sentence, hints, passages)
+
+
+def _of_told(checks: Sequence[CheckResult]) -> list[str]:
+    """A hint for each deviation, with what to do about it."""
+    told = [check for check in checks if check.told]
+    return [_sentence(step) for step in dict.fromkeys(f"{c.message}: {c.next_step}" for c in told)]
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:
@@ -219,9 +232,8 @@ def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Adv
         hints.append(f"Go step by step: {', then '.join(levels)}.")
     if shapes := _step_shapes(target, key):
         hints.append(shapes)
-    return Advice(
-        target.name, "not written yet", "", tuple(hints), find_section(lesson, target.name)
-    )
+    passages = find_section(lesson, target.name)
+    return Advice(target.name, "not written yet", "", tuple(hints), passages, ran=False)
 
 
 def _step_shapes(target: Target, key: AnswerKey) -> str:
@@ -233,16 +245,28 @@ def _step_shapes(target: Target, key: AnswerKey) -> str:
 
 
 def _of_check(
-    target: Target, check: CheckResult, failed: Sequence[CheckResult], lesson: Sequence[Passage]
+    target: Target,
+    key: AnswerKey,
+    check: CheckResult,
+    failed: Sequence[CheckResult],
+    lesson: Sequence[Passage],
 ) -> Advice:
-    ran = _run(failed) if check.case else ""
+    ran = check.case is not None and not _never_ran(check)
+    bugs = [key.book.by_key(f"{c.target}/{c.id.name}") for c in failed if c.kind is Kind.BUG]
+    alike = bugs if len(bugs) == 1 else []  # of several it is not known which trap it is
     return Advice(
         target.name,
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
-        _ladder(_sentence(check.next_step) if check.next_step else "", ran),
-        () if _is_of_file(check) else _passages(target, lesson, (), check.trap),
+        _ladder(_sentence(check.next_step) if check.next_step else "", _run(failed) if ran else ""),
+        () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),
+        ran=ran,
     )
+
+
+def _never_ran(check: CheckResult) -> bool:
+    """Whether nothing came of a call that could be looked at: no layer fitted, or time was up."""
+    return check.actual.parameters is not None or check.status is Status.TIMEOUT
 
 
 def _is_of_file(check: CheckResult) -> bool:
@@ -257,7 +281,8 @@ def _run(failed: Sequence[CheckResult]) -> str:
     kinds = {check.kind for check in failed}
     if kinds.isdisjoint((Kind.SHAPE, Kind.NUMERIC)):
         return ""  # the run of an ordinary case shows nothing of it
-    return _SHAPES if Kind.SHAPE in kinds else _RUN
+    came = any(check.kind is Kind.SHAPE and check.actual.shape is not None for check in failed)
+    return _SHAPES if came else _RUN
 
 
 def _mistake(check: CheckResult) -> str:
@@ -276,99 +301,3 @@ def _sentence(text: str) -> str:
     first = text.split(maxsplit=1)[0] if text else ""
     begun = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
     return ended(begun)
-
-
-# ---- beside a check ------------------------------------------------------------------------------
-
-
-_GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
-
-
-def achieved(folder: CourseFolder, exercise: Exercise, command: str = "grade ") -> str:
-    """Return both in two sentences; "" where the lesson does not say what one learns.
-
-    `command` is how a command begins.
-    """
-    passage = find_passage(read_lesson(untouched_stub(folder, exercise)), _GOAL)
-    if passage is None:
-        return ""
-    following = _next_command(folder, exercise, command)
-    return f"You can now{passage.text.removeprefix(_GOAL)} Next: {following}"
-
-
-def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
-    """Say which exercises come from the course, since the student's own is not known to be right.
-
-    "" where there are none, or where some part of the exercise runs with the student's own.
-    """
-    if exercise.builds_on_earlier:
-        return ""
-    progress = load_progress(folder)
-    text = "".join(text for _, text in submission.source(exercise).units)
-    names = []
-    for one in (e for e in folder.course.earlier(exercise) if e.stem in text):
-        known = progress.of(one.id)
-        if not known.passed or known.graded != digest_of(submission.source(one)):
-            names.append(one.id)
-    if not names:
-        return ""
-    alone = len(names) == 1
-    are, they = ("is", "it is") if alone else ("are", "they are")
-    return (
-        f"Your {listed(names)} {are} not known to be right as {they} now, so the course's own "
-        f"{are} used here. Run: grade check {names[0]}"
-    )
-
-
-def doubted(
-    folder: CourseFolder, exercise: Exercise, submission: Submission, names: Sequence[str]
-) -> str:
-    """Say which of some targets are known to give wrong values, "" where none is.
-
-    Nothing is graded: it is known where the same text was checked.
-    """
-    found = recall(folder, exercise, submission)
-    if found is None:
-        return ""
-    checks = [c for c in found.result.checks if c.kind in (Kind.SHAPE, Kind.NUMERIC)]
-    wrong = {check.target for check in checks if check.failed and not check.told}
-    own = [f"`{name}`" for name in names if name in wrong]
-    if not own:
-        return ""
-    return (
-        f"But {listed(own)} {'is' if len(own) == 1 else 'are'} not right yet, though it does not "
-        f"show here: grade check {exercise.id}"
-    )
-
-
-def changed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
-    """Say that an exercise is another than when it was last checked, "" where it is the same."""
-    known = load_progress(folder).of(exercise.id).graded
-    if known in ("", digest_of(submission.source(exercise))):
-        return ""
-    return f"Your {exercise.id} has changed since its last check: grade check {exercise.id}"
-
-
-def beside_run(
-    given: str, result: ExerciseResult, target: str, command: str = "grade "
-) -> tuple[str, ...]:
-    """Return what is known of a target that is not right, and where to go on; none where it is.
-
-    `given` is what the command was given, as `words_given` has it.
-    """
-    if all(c.status is Status.PASSED for c in result.checks if c.target == target):
-        return ()
-    told = (d.sentence for d in result.diagnoses if d.target == target and d.sentence)
-    known = tuple(f"▸ {sentence}" for sentence in told)[:1]
-    return (*known, f"What to do: {command}hint {given}")
-
-
-def _next_command(folder: CourseFolder, exercise: Exercise, command: str) -> str:
-    if folder.shipped and released_solution(folder, exercise) is not None:
-        return f"{command}compare {exercise.id}"
-    progress = load_progress(folder)
-    exercises = list(folder.course.exercises)
-    after = exercises.index(exercise) + 1
-    open_ = [e for e in exercises[after:] + exercises[:after] if not progress.of(e.id).passed]
-    waiting = [e for e in open_ if e != exercise]
-    return f"{command}read {waiting[0].id}" if waiting else "grade pack"

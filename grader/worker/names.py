@@ -43,6 +43,7 @@ class Group(StrEnum):
 
 
 GIVEN = "input"  # in place of an operation: what came in
+MOST_SEEN = 256  # tensors of a run that are recorded
 UNFINISHED = "unfinished"  # in place of a call: what was made in the one that raised
 _BLOCK = re.compile(r"((?:[^.]+\.)*?\d+)\.(.+)")
 _PLACE = re.compile(r"(\d{1,6},){4}\d{1,6}", re.ASCII)
@@ -83,6 +84,11 @@ def list_pattern(name: str) -> str:
     Only the first star stands for a number: a pattern of many could be matched for ever.
     """
     return re.escape(name).replace(r"\*", r"\d+", 1)
+
+
+def is_bias(role: str) -> bool:
+    """Whether a parameter is a bias, of a layer or of the module itself."""
+    return role.rpartition(".")[2] == "bias"
 
 
 def block_of(role: str) -> tuple[str, str]:

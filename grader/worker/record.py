@@ -17,9 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from grader.worker.frameworks import FrameworkName
-from grader.worker.names import GIVEN, UNFINISHED
+from grader.worker.names import GIVEN, MOST_SEEN, UNFINISHED
 
-_MOST = 256  # tensors that are kept
 _HELD = 100  # tensors of variables that are kept
 _LARGEST = 1 << 14  # numbers of a tensor that is kept
 _NAME = 40  # letters of a name that is kept
@@ -66,7 +65,7 @@ class Recorder(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         # of several results the first is what a layer goes on with: it comes last
         for value in tree_leaves(out)[:: -1 if isinstance(out, tuple) else 1]:
-            if not self._paused and _is_kept(value) and len(self.made) < _MOST:
+            if not self._paused and _is_kept(value) and len(self.made) < MOST_SEEN:
                 operation = str(func.overloadpacket.__name__)[:_NAME]
                 place, call = self._current_place()
                 self.made.append(Made(operation, place, call, torch.clone(value)))

@@ -25,9 +25,10 @@ from grader.batch.run import Batch, BatchRequest, run_batch
 from grader.batch.unit import ReadSubmission
 from grader.cluster import connect, dispatch, grading, worker
 from grader.cluster.connect import Asked, connected
-from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
+from grader.cluster.dispatch import Crew, Dispatcher, Enlisted
 from grader.cluster.grading import ClusterGraders, Heard
 from grader.cluster.parcel import Contents, pack, pack_read, unpack_read
+from grader.cluster.tasks import Done, Task
 from grader.course.load import CourseFolder, load_course
 from grader.errors import GraderError, InternalError, UsageError
 from grader.execute.isolation import probe

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from grader.cluster import dispatch
-from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, GivenUp, Task
+from grader.cluster.dispatch import Crew, Dispatcher, Enlisted
+from grader.cluster.tasks import Done, GivenUp, Task
 from grader.errors import InternalError
 
 SECONDS = 30.0  # a net for hangs
@@ -115,6 +116,34 @@ def test_only_what_a_lost_worker_was_at_is_suspected() -> None:
     ended = dispatched(client, work, tasks)
     assert sorted(one.task.name for one in ended if isinstance(one, Done)) == ["first", "second"]
     assert [task.losses for task in tasks] == [1, 0]
+
+
+def test_tasks_of_a_lost_batch_go_alone_and_are_not_blamed_for_it() -> None:
+    client, hung, again = Threads("one"), threading.Event(), threading.Event()
+    alone: list[int] = []
+
+    def do(contents: Sequence[bytes]) -> Mapping[str, Any]:
+        if hung.is_set():
+            alone.append(len(contents))
+            again.set()
+        elif len(contents) > 1:
+            for _ in range(4):
+                assert client.submitted.acquire(timeout=SECONDS)  # the next batch waits here, too
+            hung.set()
+            lost = client.here.pop("one")
+            client.here["two"] = ThreadPoolExecutor(1)
+            lost.shutdown(wait=False)
+            assert again.wait(SECONDS)
+        return {"done": list(contents), "unready": "", "seconds": 0.001}
+
+    tasks = [task_of(f"{number:02}") for number in range(30)]
+    crew = Crew(do, (), everybody, SECONDS)
+    ended = list(Dispatcher(client, crew, len(tasks)).map(iter(tasks)))  # type: ignore[arg-type]
+    assert sorted(one.task.name for one in ended) == [task.name for task in tasks]
+    suspected = [task for task in tasks if task.suspected]
+    assert len(suspected) > 1
+    assert {task.losses for task in suspected} == {0}
+    assert alone[: len(suspected)] == [1] * len(suspected)
 
 
 class Fragile:

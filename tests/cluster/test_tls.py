@@ -15,7 +15,8 @@ from support import NO_TOOL
 
 from grader.cluster import connect
 from grader.cluster.connect import ask, connected
-from grader.cluster.dispatch import Crew, Dispatcher, Done, Enlisted, Task
+from grader.cluster.dispatch import Crew, Dispatcher, Enlisted
+from grader.cluster.tasks import Done, Task
 from grader.errors import UsageError
 
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -213,13 +213,31 @@ LOST = {
             ),
         ),
         "attention_weights/gradient",
-        "`query.detach` cuts the graph (exercise1_attention.py, line ",
+        "`query.detach` cuts the gradient off: do without it (exercise1_attention.py, line ",
     ),
     "a layer": (
         "exercise4",
         (("self.expand = nn.Linear(", "expand = nn.Linear("), ("self.expand(x)", "x")),
         "FeedForward/shape",
         "`expand` is forgotten when __init__ ends: write `self.expand` (",
+    ),
+    "a row of a table": (
+        "exercise6",
+        (("nn.Embedding(max_len, embed_dim)", "nn.Embedding(max_len, embed_dim, padding_idx=0)"),),
+        "LearnedPositionEmbedding/gradient",
+        "`padding_idx=0` cuts the gradient off: do without it (",
+    ),
+    "a module": (
+        "exercise2",
+        (("QKVProjection(embed_dim, head_dim, bias=bias)", "QKVProjection"),),
+        "AttentionHead/shape",
+        "`QKVProjection` is the class itself: make a module, as in `QKVProjection(…)` (",
+    ),
+    "the output": (
+        "exercise1",
+        (("(b, q, s)\n    return weights\n", "(b, q, s)\n"),),
+        "attention_weights/shape",
+        "return what is due: the last line makes `weights`, and nothing returns anything (",
     ),
     "the order of sizes": (
         "exercise2",

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import SUBMISSIONS, Grade, edited, find_check, solution
+from support import SUBMISSIONS, Grade, GradeText, edited, find_check, solution
 
-from grader.records.results import ExerciseResult
+from grader.records.results import ExerciseResult, Status
 
 _START = "which is not right yet: start there"
 _KEYS = ("self.to_keys(x)", "self.to_queries(x)")
@@ -82,3 +82,40 @@ def test_gradient_that_is_cut_here_is_not_put_down_to_a_helper(
     result = _graded(grade, tmp_path / "work", "exercise2", _KEYS, own)
     step = find_check(result, "AttentionHead/property/trained").next_step
     assert step == "follow the hint above"
+
+
+def test_mistake_of_a_right_part_is_not_named_of_what_is_made_of_it(
+    grade_text: GradeText,
+) -> None:
+    """Both skips start behind a norm: norms before and behind all blocks come to the same."""
+    text = solution("exercise10")
+    start = text.index("def build_language_model(")
+    block = """
+class Block(nn.Module):
+    def __init__(self, k, heads, dropout):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(k), nn.LayerNorm(k)
+        self.attention = MaskedMultiHeadAttention(k, heads)
+        self.feed_forward = FeedForward(k, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = self.norm1(x)
+        mask = causal_mask(x.size(1), device=x.device)
+        x = x + self.dropout(self.attention(x, mask))
+        x = self.norm2(x)
+        return x + self.dropout(self.feed_forward(x))
+
+
+def build_language_model(vocab_size, embed_dim, num_heads, depth, max_len, *, dropout=0.0):
+    blocks = [Block(embed_dim, num_heads, dropout) for _ in range(depth)]
+    return LanguageModel(nn.Sequential(*blocks), vocab_size, embed_dim, max_len)
+"""
+    earlier = {
+        name: solution(name) for name in ("exercise1", "exercise3", "exercise4", "exercise8")
+    }
+    result = grade_text({"exercise10": text[:start] + block, **earlier})
+    check = find_check(result, "build_language_model/property/assembly")
+    assert check.status is Status.FAILED
+    keys = [way for d in result.diagnoses for way in d.ways]
+    assert not any(key.startswith("LanguageModel/") for key in keys)

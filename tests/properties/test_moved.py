@@ -53,3 +53,10 @@ def test_where_numbers_are_nan_nothing_is_said_of_what_mixes(kind: str, tmp_path
     check = judged(course, "def alter(x):\n    return x * float('nan')\n")[f"alter/property/{kind}"]
     assert (check.status, check.score) == (Status.SKIPPED, 0)
     assert check.message == "counts once no number is NaN"
+
+
+@pytest.mark.parametrize("kind", ["independent", "equivariant", "causal"])
+def test_rows_of_another_count_say_nothing_of_what_mixes(kind: str, tmp_path: Path) -> None:
+    course = small_course(tmp_path, "alter", RIGHT, f"{{kind: {kind}, dim: t}}")
+    check = judged(course, "def alter(x):\n    return x[-1:] * 2\n")[f"alter/property/{kind}"]
+    assert (check.status, check.score) == (Status.SKIPPED, 0)

@@ -7,7 +7,7 @@ import pytest
 from support import SUBMISSIONS, RunGrade
 
 from grader.course.load import load_course
-from grader.student.hints import achieved
+from grader.student.beside import achieved
 from grader.student.progress import CourseProgress, ExerciseProgress
 
 _FILE = "exercise3_multi_head.py"

@@ -130,10 +130,8 @@ def test_the_plainest_hint_claims_no_more_than_is_known(shipped_engine: Engine) 
     advice = next_hint(exercise, key, result, [])
     assert advice is not None
     first, second = (key.book.by_key(name) for name in alike)
-    assert advice.hints[:2] == first.hints[:2]
-    assert [hint.split(":")[0] for hint in advice.hints[2:]] == [
-        f"If {first.when}",
-        f"If {second.when}",
+    assert list(advice.hints) == [
+        f"If {one.when}: {one.hints[degree]}" for degree in (0, -1) for one in (first, second)
     ]
 
 
@@ -593,3 +591,73 @@ def test_explain_lists_a_call_that_came_to_its_end(shipped_engine: Engine) -> No
     source = Source("a.py", units=(("a.py", text),))
     trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
     assert trace.made[-1].steps == ("output",)
+
+
+def test_each_of_two_mistakes_has_a_hint(shipped_engine: Engine) -> None:
+    exercise = shipped_engine.folder.course.exercise("exercise2")
+    key, target = shipped_engine.keys.keys["exercise2"], "AttentionHead"
+    ways = (f"{target}/keys-as-values", f"{target}/missing-scale")
+    found = Diagnosis(target, ways, "", "Look.", "It is both.", ways=ways)
+    failed = CheckResult(CheckId("exercise2", target, Kind.NUMERIC), Status.FAILED, 0, 1)
+    result = ExerciseResult("exercise2", "", Status.FAILED, 0, 1, (failed,), (found,))
+    advice = next_hint(exercise, key, result, [])
+    assert advice is not None
+    first, second = (key.book.by_key(name) for name in ways)
+    assert advice.hints == (*first.hints, f"Where {second.when}: {second.hints[-1]}")
+
+
+def test_a_deviation_beside_a_mistake_has_a_hint(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("keys = self.to_keys(x)", "keys = self.to_queries(x)"),
+        (
+            "nn.Linear(num_heads * size, embed_dim)",
+            "nn.Linear(num_heads * size, embed_dim, bias=False)",
+        ),
+    )
+    advice = _advice_of(shipped_engine, "exercise3", text)
+    assert advice.topic == "keys-from-queries"
+    assert any("give `unify_heads` a bias" in hint for hint in advice.hints)
+
+
+def test_where_nothing_ran_the_lesson_is_next(shipped_engine: Engine) -> None:
+    blank = _advice(shipped_engine, "stub", "exercise3")
+    assert blank is not None
+    assert not blank.ran
+    text = edited(
+        solution("exercise2"), ("QKVProjection(embed_dim, head_dim, bias=bias)", "QKVProjection")
+    )
+    advice = _advice_of(shipped_engine, "exercise2", text)
+    assert not advice.ran
+    assert not any("grade explain" in hint for hint in advice.hints)
+
+
+def test_what_fails_comes_before_what_waits_for_training(shipped_engine: Engine) -> None:
+    exercise = shipped_engine.folder.course.exercise("exercise12")
+    learns = CheckId("exercise12", "build_digit_classifier", Kind.PROPERTY, "learns")
+    causal = CheckId("exercise12", "build_text_model", Kind.PROPERTY, "causal")
+    checks = (
+        CheckResult(learns, Status.SKIPPED, 0, 1, "not trained yet", waits=True),
+        CheckResult(causal, Status.FAILED, 0, 1, "it looks ahead", "look for a mask"),
+    )
+    result = ExerciseResult("exercise12", "", Status.FAILED, 0, 2, checks)
+    advice = next_hint(exercise, shipped_engine.keys.keys["exercise12"], result, [])
+    assert advice is not None
+    assert (advice.target, advice.hints) == ("build_text_model", ("Look for a mask.",))
+
+
+def test_samples_made_one_by_one_are_no_wrong_step(shipped_engine: Engine) -> None:
+    text = solution("exercise1")
+    start, end = text.index("def self_attention("), text.index("def attention_weights(")
+    loop = """def self_attention(x):
+    output = torch.zeros_like(x)
+    for sample in range(len(x)):
+        scores = x[sample] @ x[sample].T
+        output[sample] = torch.softmax(scores, dim=-1) @ x[sample]
+        return output
+
+
+"""
+    result = _result_of(shipped_engine, "exercise1", text[:start] + loop + text[end:])
+    said = [d.sentence for d in result.diagnoses if d.target == "self_attention"]
+    assert not any("scores ✗" in one for one in said)

@@ -161,14 +161,12 @@ def test_heads_that_are_never_folded_are_named(grade_text: GradeText) -> None:
 
 
 @pytest.mark.parametrize("last", ["weights @ x", "output = weights @ x"])
-def test_last_line_that_returns_nothing_is_told_with_what_to_write(
-    grade_text: GradeText, last: str
-) -> None:
+def test_last_line_that_returns_nothing_is_told(grade_text: GradeText, last: str) -> None:
     text = "import torch\n\n\ndef self_attention(x):\n"
     text += f"    weights = torch.softmax(x @ x.mT, dim=-1)\n    {last}\n"
     check = find_check(grade_text({"exercise1": text}), "self_attention/shape")
     due = last.partition(" = ")[0]
-    assert check.next_step.startswith(f"write `return {due}` (")
+    assert f"the last line makes `{due}`, and nothing returns anything (" in check.next_step
     assert check.next_step.endswith("line 6)")
 
 
@@ -377,8 +375,7 @@ def test_two_free_forms_at_once_are_right(made: str, computed: str, grade_text: 
     assert result.notes == ()
 
 
-def test_two_mistakes_are_not_told_of_a_parameter_that_is_missing(grade_text: GradeText) -> None:
-    """Their counts come to as many, and have nothing to do with it."""
+def test_a_norm_without_a_bias_is_judged_beside_that(grade_text: GradeText) -> None:
     text = """
 import torch
 from torch import nn
@@ -392,9 +389,10 @@ class LayerNorm(nn.Module):
         return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 """
     result = grade_text({"exercise9": text})
-    assert not _told(result, "LayerNorm")
-    check = find_check(result, "LayerNorm/shape")
-    assert "no parameter fits `bias`" in check.message
+    told = _told(result, "LayerNorm")
+    assert "the norm divides by the root mean square" in told
+    assert "A deviation: it has no bias." in told
+    assert find_check(result, "LayerNorm/shape").status is Status.PASSED
 
 
 def test_what_one_edge_counts_is_not_told_of_every_case(grade_text: GradeText) -> None:

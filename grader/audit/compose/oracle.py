@@ -5,7 +5,7 @@ the reference's own names need. What a mistake comes to is weighed in plain styl
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import permutations, product
@@ -15,6 +15,7 @@ from grader.audit.compose.material import Composition, Material, Plant
 from grader.audit.compose.sameness import (
     CLOSE,
     Answers,
+    exchanged,
     in_some_order,
     registered,
     same_answer,
@@ -134,7 +135,7 @@ class Oracle:
         return [
             (
                 run_program(reference, call, names, tensors, ""),
-                run_program(program, _exchanged(call, way), names, tensors, load),
+                run_program(program, exchanged(call, way), names, tensors, load),
             )
             for call in calls
         ]
@@ -304,11 +305,19 @@ class Oracle:
         guessed = self.material.guessed(made)
         call = next(iter(self.key.plan.of_target(target)))
         stems = dict.fromkeys(role.name.rpartition(".")[0] for role in call.roles)
-        alike = [stem for stem in stems if stem.rpartition(".")[2] in guessed]
+        open_ = set(guessed) - self._settled(made, target)
+        alike = [stem for stem in stems if stem.rpartition(".")[2] in open_]
         return [
             Arrangement({one: two for one, two in zip(alike, order, strict=True) if one != two})
             for order in permutations(alike)
         ]
+
+    def _settled(self, made: Composition, target: str) -> set[str]:
+        """The layers of what a target uses, and is right: they play there what they play here."""
+        uses, code = self.exercise.target(target).uses, self._code(made, target)
+        right = [one for one in uses if one in code and not self._acting(made, one)]
+        calls = [next(iter(self.key.plan.of_target(one))) for one in right]
+        return {role.name.rpartition(".")[0] for call in calls for role in call.roles}
 
     def _known(self, names: Sequence[str], target: str) -> Iterator[str]:
         """The reference with one or two known bugs, in all their variants."""
@@ -344,7 +353,7 @@ class Oracle:
         if asked not in self.seen:
             calls = [c for c in self.key.plan.of_target(target) if c.action in _ACTIONS]
             try:
-                found = self._run(text, [_exchanged(call, way) for call in calls])
+                found = self._run(text, [exchanged(call, way) for call in calls])
                 self.seen[asked] = {c.id: way.restored(c, found[c.id]) for c in calls}
             except CourseError as error:
                 ended = Answer(AnswerStatus.MISSING, reason=str(error))
@@ -367,17 +376,6 @@ class Oracle:
         """The part of a composition's text that defines a target."""
         parts = f"\n{self.material.text(made)}".replace("\nclass ", "\ndef ").split("\ndef ")
         return next((part for part in parts if part.startswith(f"{target}(")), "")
-
-
-def _exchanged(call: Call, way: Arrangement) -> Call:
-    """Return a call whose parameters are those of other layers."""
-    keys = call.parameters
-    meant = {}
-    for role in keys:
-        stem, _, last = role.rpartition(".")
-        meant[role] = f"{way.layers.get(stem, stem)}.{last}" if stem else role
-    parameters = {role: keys.get(other, keys[role]) for role, other in meant.items()}
-    return replace(call, parameters=parameters)
 
 
 # ---- comparing ----------------------------------------------------------------------------------

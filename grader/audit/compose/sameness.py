@@ -6,8 +6,9 @@ from itertools import permutations
 
 import numpy as np
 
+from grader.grading.arrangements import Arrangement
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Array
+from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.worker.names import Group, group_of, of_group
 
@@ -103,3 +104,14 @@ def in_some_order(one: Array, other: Array, close: float) -> bool:
         np.allclose(one.transpose(axes).ravel(), other.ravel(), rtol=close, atol=close)
         for axes in orders
     )
+
+
+def exchanged(call: Call, way: Arrangement) -> Call:
+    """Return a call whose parameters are those of other layers."""
+    keys = call.parameters
+    meant = {}
+    for role in keys:
+        stem, _, last = role.rpartition(".")
+        meant[role] = f"{way.layers.get(stem, stem)}.{last}" if stem else role
+    parameters = {role: keys.get(other, keys[role]) for role, other in meant.items()}
+    return replace(call, parameters=parameters)

@@ -93,6 +93,9 @@
 # - **Samples leak into each other.** Folding with the head outermost and unfolding with the sample
 #   outermost (or the other way round) goes unseen for one sample. Try two, and change one of them:
 #   the other's output must not move.
+# - **Heads look at heads.** Attention compares what stands on the last axis but one. Of
+#   (b, t, h, d) that is the heads of one position; the positions of one head are due, so h has to
+#   stand before t.
 # - **The pasted line.** Three nearly equal lines fold queries, keys and values. If one of them
 #   still folds the queries, every shape is right. It stands in published notebooks too.
 # - **The scale.** The width that counts is that of one head. If the weights are too even for narrow

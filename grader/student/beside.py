@@ -1,0 +1,117 @@
+"""What a student hears beside a check, and beside a run: what is next, and what is not known."""
+
+from collections.abc import Sequence
+
+from grader.course.lesson import find_passage, read_lesson
+from grader.course.load import CourseFolder
+from grader.course.models import Exercise
+from grader.course.shipped import released_solution
+from grader.handin.read import Submission
+from grader.records.results import ExerciseResult, Kind, Status
+from grader.records.text import listed
+from grader.student.findings import recall
+from grader.student.progress import digest_of, load_progress
+from grader.student.start import untouched_stub
+
+_GOAL = "You learn to"  # begins the lesson's passage that says what an exercise is for
+
+
+def achieved(folder: CourseFolder, exercise: Exercise, command: str = "grade ") -> str:
+    """Return both in two sentences; "" where the lesson does not say what one learns.
+
+    `command` is how a command begins.
+    """
+    passage = find_passage(read_lesson(untouched_stub(folder, exercise)), _GOAL)
+    if passage is None:
+        return ""
+    following = _next_command(folder, exercise, command)
+    return f"You can now{passage.text.removeprefix(_GOAL)} Next: {following}"
+
+
+def further(result: ExerciseResult, command: str = "grade ") -> str:
+    """Return where more is told of what is not right, "" where all is, or nothing is begun."""
+    failed = [check for check in result.checks if check.failed]
+    if not failed or all(check.unwritten for check in failed):
+        return ""
+    return (
+        f"More: {command}hint {result.exercise}, plainer each time; "
+        f"{command}explain {result.exercise}, the shapes of your run"
+    )
+
+
+def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
+    """Say which exercises come from the course, since the student's own is not known to be right.
+
+    "" where there are none, or where some part of the exercise runs with the student's own.
+    """
+    if exercise.builds_on_earlier:
+        return ""
+    progress = load_progress(folder)
+    text = "".join(text for _, text in submission.source(exercise).units)
+    names = []
+    for one in (e for e in folder.course.earlier(exercise) if e.stem in text):
+        known = progress.of(one.id)
+        if not known.passed or known.graded != digest_of(submission.source(one)):
+            names.append(one.id)
+    if not names:
+        return ""
+    alone = len(names) == 1
+    are, they = ("is", "it is") if alone else ("are", "they are")
+    return (
+        f"Your {listed(names)} {are} not known to be right as {they} now, so the course's own "
+        f"{are} used here. Run: grade check {names[0]}"
+    )
+
+
+def doubted(
+    folder: CourseFolder, exercise: Exercise, submission: Submission, names: Sequence[str]
+) -> str:
+    """Say which of some targets are known to give wrong values, "" where none is.
+
+    Nothing is graded: it is known where the same text was checked.
+    """
+    found = recall(folder, exercise, submission)
+    if found is None:
+        return ""
+    checks = [c for c in found.result.checks if c.kind in (Kind.SHAPE, Kind.NUMERIC)]
+    wrong = {check.target for check in checks if check.failed and not check.told}
+    own = [f"`{name}`" for name in names if name in wrong]
+    if not own:
+        return ""
+    return (
+        f"But {listed(own)} {'is' if len(own) == 1 else 'are'} not right yet, though it does not "
+        f"show here: grade check {exercise.id}"
+    )
+
+
+def changed(folder: CourseFolder, exercise: Exercise, submission: Submission) -> str:
+    """Say that an exercise is another than when it was last checked, "" where it is the same."""
+    known = load_progress(folder).of(exercise.id).graded
+    if known in ("", digest_of(submission.source(exercise))):
+        return ""
+    return f"Your {exercise.id} has changed since its last check: grade check {exercise.id}"
+
+
+def beside_run(
+    given: str, result: ExerciseResult, target: str, command: str = "grade "
+) -> tuple[str, ...]:
+    """Return what is known of a target that is not right, and where to go on; none where it is.
+
+    `given` is what the command was given, as `words_given` has it.
+    """
+    if all(c.status is Status.PASSED for c in result.checks if c.target == target):
+        return ()
+    told = (d.sentence for d in result.diagnoses if d.target == target and d.sentence)
+    known = tuple(f"▸ {sentence}" for sentence in told)[:1]
+    return (*known, f"What to do: {command}hint {given}")
+
+
+def _next_command(folder: CourseFolder, exercise: Exercise, command: str) -> str:
+    if folder.shipped and released_solution(folder, exercise) is not None:
+        return f"{command}compare {exercise.id}"
+    progress = load_progress(folder)
+    exercises = list(folder.course.exercises)
+    after = exercises.index(exercise) + 1
+    open_ = [e for e in exercises[after:] + exercises[:after] if not progress.of(e.id).passed]
+    waiting = [e for e in open_ if e != exercise]
+    return f"{command}read {waiting[0].id}" if waiting else "grade pack"
