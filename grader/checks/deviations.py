@@ -12,9 +12,9 @@ from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.outcomes import lacks_bias
 from grader.records.calls import DrawnCase
-from grader.records.ids import CallId, CheckId
+from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import CheckProof, Proof
-from grader.records.results import CheckResult, Kind
+from grader.records.results import RIGHT_PLAIN, RIGHT_USUAL, RIGHT_VALUES, CheckResult, Kind
 from grader.records.signatures import Code
 from grader.worker.protocol import Action
 
@@ -116,3 +116,17 @@ def look_aside(
     codes = {Code.REGISTERED, Code.UNTRAINED} if biases else set()
     forms = {Code.FORM} if any(d.shapes for d in deviations) else set()
     return Aside(told, calls, codes | forms, unheard=unheard)
+
+
+def where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
+    """Say where values are right beside deviations that leave them so in ordinary cases.
+
+    "" where none are compared: a factory's own, which no assembly of correct parts shows.
+    """
+    kinds = evidence.course.properties(evidence.exercise, evidence.target)
+    if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
+        return ""
+    groups = {group for d in deviations for group in d.groups} - {BIASES}
+    cases = evidence.key.plan.numeric_cases(evidence.target.name)
+    edges = {case.group for case in cases if case.group in groups and not case.gives}
+    return RIGHT_USUAL if edges else RIGHT_PLAIN if groups else RIGHT_VALUES

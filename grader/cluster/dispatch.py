@@ -49,6 +49,13 @@ class _Worker:
     given: list[_Batch] = field(default_factory=list)
     proven: bool = False  # it has done something: what is given to it begins at once
 
+    def end(self, batch: _Batch) -> None:
+        """Note that a batch is done, and the next one begun."""
+        self.given.remove(batch)
+        self.proven, batch.future = True, None
+        if self.given:
+            self.given[0].begun = time.monotonic()
+
 
 @dataclass(frozen=True)
 class Enlisted:
@@ -220,11 +227,7 @@ class Dispatcher:
                 suspects.append(batch)
             yield from self._lose(worker, suspects)
             return
-        worker.given.remove(batch)
-        worker.proven = True
-        batch.future = None
-        if worker.given:
-            worker.given[0].begun = time.monotonic()
+        worker.end(batch)
         self._note_pace(heard.answer)
         contents = heard.answer["done"]
         for task, content in zip(batch.tasks, contents, strict=False):

@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.compare.arrays import is_telling
 from grader.compare.evidence import Evidence, own_refusal
-from grader.compare.left_aside import NOTHING, Aside, Names
+from grader.compare.left_aside import NOTHING, Aside, Names, nearest
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, failing, of_calls, value_rows
@@ -25,8 +25,6 @@ from grader.worker.names import Group, group_of, of_group
 from grader.worker.protocol import Action, TargetKind
 
 _LEAST = 2  # cases with an output that show two bugs at once
-_ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
-_FARTHER = 100.0  # times as far as the best: not as good an explanation
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
 _AT_ONCE = 2  # bugs that only checks show: more are rather one mistake that is not known
@@ -343,7 +341,7 @@ class _Look:
         They fit `everywhere`, or else `where` the output is wrong, or has the right form.
         """
         book = self.evidence.key.book
-        near = _nearest(found)
+        near = nearest(found)
         left = left_by_text(self.evidence, near, self.aside)
         found = {names: near[names] for names in left}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
@@ -388,15 +386,3 @@ class _Look:
         apart = np.abs(self.own.values[rows, place] - self.right.values[place]).max(axis=1)
         ended = self.own.codes[rows, place, Code.ENDED] != self.right.codes[place, Code.ENDED]
         return float(np.where(ended, np.inf, apart).min(initial=np.inf))
-
-
-def _nearest(found: Mapping[Names, float]) -> dict[Names, float]:
-    """Those that fit as well as the best does, and are no more than another that does.
-
-    One that is far worse is not what was written; of a mistake, and the same beside a second, the
-    second explains nothing.
-    """
-    room = max(_FARTHER * min(found.values()), _ROUNDING)
-    near = {names: distance for names, distance in found.items() if distance <= room}
-    sets = [set(names) for names in near]
-    return {n: d for n, d in near.items() if not any(one < set(n) for one in sets)}

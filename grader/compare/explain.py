@@ -268,8 +268,10 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
-def _seek(evidence: Evidence, wanted: Sequence[Sized]) -> str:
-    """Say what to look for, where parameters are not there."""
+def _seek(evidence: Evidence, wanted: Sequence[Sized], *, turned: bool) -> str:
+    """Say what to look for, where parameters are not there, or `turned`."""
+    if turned:
+        return _TURNED
     names = [one.name for one in wanted if one.name in evidence.roles]
     of_norms = bool(names) and all(evidence.roles[n].kind is RoleKind.VECTOR for n in names)
     halves = {name.rpartition(".")[0] for name in names}  # of a norm one, and not the whole norm
@@ -290,9 +292,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {shown or 'no parameters'}",
-        uncalled(evidence)
-        or local_layer(evidence)
-        or (_TURNED if turned else _seek(evidence, wanted)),
+        uncalled(evidence) or local_layer(evidence) or _seek(evidence, wanted, turned=turned),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

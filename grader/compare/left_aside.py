@@ -1,12 +1,14 @@
 """What a diagnosis leaves aside, and what it may name."""
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
 
 from grader.records.ids import CheckId
 from grader.records.signatures import Code
 
 Names = tuple[str, ...]  # of bugs that act at once
+_ROUNDING = 1e-12  # distances of projections that rounding in float64 explains
+_FARTHER = 100.0  # times as far as the best: not as good an explanation
 
 
 def _any(names: Names) -> bool:  # noqa: ARG001 - as all that allow names
@@ -38,3 +40,15 @@ class Aside:
 
 
 NOTHING = Aside()
+
+
+def nearest(found: Mapping[Names, float]) -> dict[Names, float]:
+    """Those that fit as well as the best does, and are no more than another that does.
+
+    One that is far worse is not what was written; of a mistake, and the same beside a second, the
+    second explains nothing.
+    """
+    room = max(_FARTHER * min(found.values()), _ROUNDING)
+    near = {names: distance for names, distance in found.items() if distance <= room}
+    sets = [set(names) for names in near]
+    return {n: d for n, d in near.items() if not any(one < set(n) for one in sets)}

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import Deviation, acting_beside, look_aside, tell
+from grader.checks.deviations import Deviation, acting_beside, look_aside, tell, where_right
 from grader.checks.finding import find_deviations, plain_deviations
 from grader.checks.judge import (
     check_target,
@@ -42,12 +42,9 @@ from grader.handin.read import Source, Submission
 from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
-from grader.records.ids import BIASES, CheckId
+from grader.records.ids import CheckId
 from grader.records.key import AnswerKey
 from grader.records.results import (
-    RIGHT_PLAIN,
-    RIGHT_USUAL,
-    RIGHT_VALUES,
     CheckResult,
     Diagnosis,
     ExerciseResult,
@@ -270,7 +267,7 @@ def _diagnose(
     aside = replace(aside, said=said, allows=behind.allows, rank=behind.rank)
     nothing = Diagnosis(evidence.target.name, (), "", "")
     if deviations and all(_is_told(r, aside) for r in results):
-        values = _where_right(evidence, deviations)
+        values = where_right(evidence, deviations)
         right = replace(known or nothing, step="", evidence=values, either=())
         return _Known(_with(right, deviations), deviations)
     found = diagnose(evidence, results, suspects, pairs, aside)
@@ -301,20 +298,6 @@ def _beside(
     beyond = acting_beside(evidence, known.bugs, deviations)
     others = [d for d in beyond if not d.failed(evidence, results) <= covered]
     return _Known(_with(behind.beyond(known), others), others)
-
-
-def _where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
-    """Say where values are right beside deviations that leave them so in ordinary cases.
-
-    "" where none are compared: a factory's own, which no assembly of correct parts shows.
-    """
-    kinds = evidence.course.properties(evidence.exercise, evidence.target)
-    if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
-        return ""
-    groups = {group for d in deviations for group in d.groups} - {BIASES}
-    cases = evidence.key.plan.numeric_cases(evidence.target.name)
-    edges = {case.group for case in cases if case.group in groups and not case.gives}
-    return RIGHT_USUAL if edges else RIGHT_PLAIN if groups else RIGHT_VALUES
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:

@@ -155,8 +155,7 @@ def _trace(
     told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
     expected, states = key.steps(call.id), found.states if found else {}
-    names = [name for name in target.step_names if name in expected]
-    right = {name: expected[name] for name in names if states.get(name) is State.RIGHT}
+    right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
     unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
     steps = _steps(target, expected, states, recorded, unknown)

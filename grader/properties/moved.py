@@ -63,10 +63,8 @@ class Moved(Kind):
             axis = spec.axis_of(self.dim)
             if axis is None or whole.ndim != len(spec.axes):
                 continue  # another number of axes is what the shape check tells
-            if whole.shape[axis] != main.shapes[name][axis]:  # its items are others than are meant
-                return Judgement(Status.SKIPPED, "counts once the shape is right")
-            if (whole != whole).any():  # NaN, which is unlike itself
-                return Judgement(Status.SKIPPED, "counts once no number is NaN")
+            if before := _missing_before(whole.shape[axis] == main.shapes[name][axis], whole):
+                return before
             for call in calls:
                 came = outputs_of(answers[call.id]).get(name)
                 part = CallId.parse(call.id).part
@@ -85,3 +83,12 @@ class Moved(Kind):
     def _broken(self, detail: str, case: DrawnCase) -> Judgement:
         said, step = (text.format(dim=self.dim) for text in (self.sentence, self.step))
         return Judgement(Status.FAILED, said, detail, step, case=case)
+
+
+def _missing_before(fits: bool, whole: Array) -> Judgement | None:
+    """Say what has to be right first: as many items as are due, and no NaN; None where it is."""
+    if not fits:  # its items are others than are meant
+        return Judgement(Status.SKIPPED, "counts once the shape is right")
+    if (whole != whole).any():  # NaN, which is unlike itself
+        return Judgement(Status.SKIPPED, "counts once no number is NaN")
+    return None
