@@ -116,6 +116,8 @@ def equip(
     _kept.clear()
     _kept.update({digest: whole[digest] for digest in lasting})
     close(run)
+    for other in list(_places.values()):  # such as those of heads that were killed
+        _rest(other)
     _places[run] = place = _Place(Contents.parse(contents), Level(level), whole)
     _begin_idle(run, place)
     return ""
@@ -187,6 +189,15 @@ def _opened(place: _Place) -> Engine:
         warm.close()
         raise
     return place.engine
+
+
+def _rest(place: _Place) -> None:
+    """End the warm process of a run that grades nothing now; it gets another one when it does."""
+    if place.lock.acquire(blocking=False):
+        try:
+            _end(place)
+        finally:
+            place.lock.release()
 
 
 def _end(place: _Place) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cluster_work
@@ -316,6 +317,30 @@ def test_keys_are_forgotten_where_the_head_is_gone(monkeypatch: pytest.MonkeyPat
     assert cluster_work.what_is_kept() == [*part]
     wait_until(lambda: not cluster_work.what_is_kept())
     assert worker.grade("run", [b""])["gone"]
+
+
+def test_next_run_ends_the_warm_process_of_one_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heads that were killed one after the other each left a process on each worker."""
+    ended: list[str] = []
+    warm = SimpleNamespace(close=lambda: ended.append("warm"))
+
+    def opened(place: Any) -> Any:
+        place.engine = SimpleNamespace(warm=warm)
+        return place.engine
+
+    monkeypatch.setattr(worker, "_opened", opened)
+    monkeypatch.setattr(worker, "unpack_read", lambda packed: packed)
+    monkeypatch.setattr(worker, "grade_read", lambda _, read: read)
+    monkeypatch.setattr(worker, "pack_graded", lambda graded: graded)
+    contents = Contents(("exercise1",), "public", "hidden").to_json()
+    assert worker.equip("waits", contents, "landlock", {}, ()) == ""
+    assert worker.grade("waits", [b"work"])["done"] == [b"work"]
+    assert ended == []
+    assert worker.equip("new", contents, "landlock", {}, ()) == ""
+    assert ended == ["warm"]
+    assert worker.grade("waits", [b"more"])["done"] == [b"more"]  # by another one
+    worker.close("waits")
+    worker.close("new")
 
 
 def test_course_that_changes_meanwhile_is_an_error(
