@@ -237,7 +237,7 @@ def _of_missing(evidence: Evidence, info: Info, roles: Sequence[str]) -> tuple[s
     what = "a bias only where bias=True is given" if there.issuperset(roles) else "no bias"
     said = f"{named} {'has' if len(roles) == 1 else 'have'} {what}"
     scales = (evidence.roles.get(f"{role.removesuffix('.bias')}.weight") for role in roles)
-    norms = all(scale is not None and scale.kind is RoleKind.VECTOR for scale in scales)  # torch's
+    norms = all(scale is not None and scale.kind is RoleKind.VECTOR for scale in scales)
     return said, (evidence.words.biased_norm if norms else evidence.words.biased).format(own)
 
 

@@ -157,13 +157,7 @@ def close(run: str) -> bool:
         return False
     place.closed = True
     _cancel_idle(place)
-    if not place.lock.acquire(blocking=False):
-        return True  # whoever has the lock ends it
-    try:
-        _end(place)
-    finally:
-        place.lock.release()
-    return False
+    return not _rest(place)  # whoever has the lock ends it
 
 
 def _graded(place: _Place, packed: bytes) -> bytes | str:
@@ -191,13 +185,18 @@ def _opened(place: _Place) -> Engine:
     return place.engine
 
 
-def _rest(place: _Place) -> None:
-    """End the warm process of a run that grades nothing now; it gets another one when it does."""
-    if place.lock.acquire(blocking=False):
-        try:
-            _end(place)
-        finally:
-            place.lock.release()
+def _rest(place: _Place) -> bool:
+    """End the warm process of a run that grades nothing now, and return whether it is so.
+
+    It gets another one when it grades again.
+    """
+    if not place.lock.acquire(blocking=False):
+        return False
+    try:
+        _end(place)
+    finally:
+        place.lock.release()
+    return True
 
 
 def _end(place: _Place) -> None:

@@ -6,6 +6,7 @@ equal by chance what mistakes of their own would, so they get no name that does 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -50,9 +51,10 @@ class Behind:
 
     def allows(self, names: Names) -> bool:
         """Whether bugs may be named: some that act at once go on from what is known already."""
-        targets = {key.partition("/")[0] for key in map(bug_key, names)}
-        if self._factory and not targets.isdisjoint(self._right):
-            return False  # what it is made of has its own checks, and passes them
+        if self.evidence.target.kind is TargetKind.FACTORY:
+            targets = {key.partition("/")[0] for key in map(bug_key, names)}
+            if not targets.isdisjoint(self._right):
+                return False  # what it is made of has its own checks, and passes them
         return not self.used or not self.named.isdisjoint(map(bug_id, names))
 
     def rank(self, names: Names) -> int:
@@ -64,11 +66,7 @@ class Behind:
         own -= self._right
         return 1 if own.issuperset(key.partition("/")[0] for key in keys) else 2
 
-    @property
-    def _factory(self) -> bool:
-        return self.evidence.target.kind is TargetKind.FACTORY
-
-    @property
+    @cached_property  # each of thousands of explanations asks
     def _right(self) -> set[str]:
         """The targets that it uses, and that are right."""
         passed = [o for o in self.around if all(c.status is Status.PASSED for c in o.checks)]

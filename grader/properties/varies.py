@@ -16,7 +16,7 @@ from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
 _MASKS = 8  # by which it shows that there are any
-_STILL = "evaluation"  # the call without masks
+_EVALUATION = "evaluation"  # the call without masks
 
 
 class Varies(Kind):
@@ -32,7 +32,7 @@ class Varies(Kind):
         """Add a call with a few masks, and one in evaluation mode."""
         drawn = planner.draw_cases(self.case, self.name, numeric=False)[0]
         planner.add(planner.call(drawn, self.case, self.name, Action.TRAIN, repeats=_MASKS))
-        planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, part=_STILL))
+        planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, part=_EVALUATION))
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

@@ -257,7 +257,7 @@ def render_lesson_part(stub: str, questions: Sequence[Tried] = (), *, command: s
     Formulas stand in the text as `$...$` and `$$...$$`, drawings and tables of numbers between ```.
     `command` is how a command begins here.
     """
-    asked = {"questions": questions, "command": command, "file": ""}
+    asked = {"questions": questions, "command": command}
     return render("lesson_part.html.j2", body=_body(stub)[0], unfolded=False, sections=(), **asked)
 
 
@@ -270,7 +270,7 @@ def _body(stub: str) -> tuple[Markup, list[Section]]:
 
 def render_questions(questions: Sequence[Tried], *, command: str = COMMAND) -> str:
     """Return questions alone as one element with its own style, what came out unfolded."""
-    asked = {"questions": questions, "command": command, "file": ""}
+    asked = {"questions": questions, "command": command}
     return render("lesson_part.html.j2", body="", unfolded=True, sections=(), **asked)
 
 
