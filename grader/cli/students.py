@@ -210,7 +210,7 @@ def explain(exercise: str, target: str, submission: Path | None, course: Path | 
 @SUBMISSION
 @COURSE
 def compare(exercise: str, submission: Path | None, course: Path | None) -> None:
-    """Show the released solution beside your own code, and what differs.
+    """Show the solution beside your own code, once your instructor has released it.
 
     \b
     Example:

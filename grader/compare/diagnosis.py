@@ -215,6 +215,8 @@ class _Look:
             return {}  # what a property alone shows needs no two mistakes that cancel out
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
+        counts = (self.seen, self.right, self.rows)
+        found = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)} or found
         likely = {name for names in possible.names for name in names}
         return {names: d for names, d in found.items() if likely.issuperset(names)} or found
 

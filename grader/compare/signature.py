@@ -69,7 +69,9 @@ def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
     info = answer.info
     ended = _STATUSES.index(answer.status)
     if call.refused or call.action is Action.FLOAT32:  # a check of its own says what is due
-        return [ended if code is Code.ENDED else 0 for code in Code]
+        wider = not call.refused and any(one.dtype == "float64" for one in info.parts)
+        told = {Code.ENDED: ended, Code.FORM: int(wider)}
+        return [told.get(code, 0) for code in Code]
     if answer.error is not None:
         text = zlib.crc32(re.sub(r"'[^']*'", "#", answer.error.message).encode())
         error = zlib.crc32(answer.error.type.encode())
@@ -103,12 +105,15 @@ def _kinds(found: Collection[str]) -> int:
 
 
 def _form(call: Call, answer: Answer) -> list[object]:
-    """What came but for its values: shapes and types, or the parameters that could not be bound.
+    """What came but for its numbers: shapes and types, or the parameters that could not be bound.
 
-    What is opaque may be of any type.
+    What is opaque may be of any type. Places without a number are part of it, as NaN has no
+    distance to anything.
     """
     info = answer.info
-    shapes = [(name, answer.tensors[name].shape) for name in _valued(answer)]
+    valued = {name: answer.tensors[name] for name in _valued(answer)}
+    shapes = [(name, tensor.shape) for name, tensor in valued.items()]
+    infinite = {name: np.flatnonzero(~np.isfinite(t)).tolist() for name, t in valued.items()}
     # what came in another form has the same values: a check of its own tells them apart
     free = [
         place
@@ -121,7 +126,8 @@ def _form(call: Call, answer: Answer) -> list[object]:
     sought = sorted((one.name, one.shape) for one in info.sought)
     stacked = info.count == 1 and len(shapes) == len(call.outputs)
     count = len(call.outputs) if stacked else len(info.parts)
-    return [*shapes, types, count, sought, unbound]
+    places = [(name, found) for name, found in infinite.items() if found]
+    return [*shapes, types, count, sought, unbound, *places]
 
 
 def _other_forms(call: Call, answer: Answer) -> list[object]:
@@ -169,7 +175,7 @@ def _project(call: Call, answer: Answer) -> Array:
     if size > _LONGEST:
         return np.full(_DIRECTIONS, float(size))  # like no known bug's
     flat = np.concatenate([answer.tensors[n].ravel().astype(np.float64) for n in names])
-    projected: Array = directions(flat.size) @ np.where(np.isfinite(flat), flat, 1e6)
+    projected: Array = directions(flat.size) @ np.where(np.isfinite(flat), flat, 0.0)
     return projected
 
 

@@ -16,7 +16,7 @@ from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, value_rows
-from grader.records.calls import PLAIN, DrawnCase
+from grader.records.calls import PLAIN, Array, DrawnCase
 from grader.records.key import bug_id, bug_key
 from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase, Status
 from grader.records.signatures import Suspects
@@ -137,7 +137,7 @@ def look_behind(evidence: Evidence, used: Sequence[Judged]) -> Behind:
     named = {bug for one in spoiling if one.diagnosis for bug in one.diagnosis.bugs}
     explained = all(any(can_spoil(one.evidence, case) for one in spoiling) for case in cases)
     shows = _shows(evidence, named) if named else explained
-    return Behind(evidence, spoiling if shows else (), used)
+    return Behind(evidence, spoiling if shows and not _undoes(evidence, named) else (), used)
 
 
 def _known(one: Judged) -> set[str]:
@@ -182,13 +182,28 @@ def _are_alike(one: DrawnCase, other: DrawnCase | ShownCase) -> bool:
     return all((one.dims[name] == 1) == (other.dims[name] == 1) for name in shared)
 
 
+def _undoes(evidence: Evidence, bugs: set[str]) -> bool:
+    """Whether a target has a mistake of its own, and takes back what these bugs do to it."""
+    own = evidence.key.suspects.get(evidence.target.name)
+    if own is None or not _acting(own, bugs).any():
+        return False
+    rows = value_rows(evidence.calls)
+    same = own.of_values(rows).matching(evidence.seen.of_values(rows), STRICT)
+    return bool(same) and all(bugs.isdisjoint(map(bug_id, names)) for names, _ in same)
+
+
+def _acting(own: Suspects, bugs: set[str]) -> Array:
+    """Which of some suspects have one of these bugs."""
+    return np.array([not bugs.isdisjoint(map(bug_id, names)) for names in own.names])
+
+
 def _shows(evidence: Evidence, bugs: set[str]) -> bool:
     """Whether some of these bugs change the values of a target."""
     own = evidence.key.suspects.get(evidence.target.name)
     if own is None:
         return True
     rows = value_rows(evidence.calls)
-    kept = np.array([not bugs.isdisjoint(map(bug_id, names)) for names in own.names])
+    kept = _acting(own, bugs)
     some = own.only(kept).of_values(rows)
     same, _ = some.equal_calls(evidence.right.of_values(rows), STRICT)
     return not kept.any() or not same.all()

@@ -206,10 +206,13 @@ def _with_small_inputs(
 
 
 def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:
-    """Mark that a named mistake, which fails some checks, says what options do to shapes."""
+    """Mark that a named mistake, which fails some checks, says what options do to shapes.
+
+    It does not say at which line they end.
+    """
     return [
         replace(r, told=True)
-        if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name
+        if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name and not r.place
         else r
         for r in results
     ]

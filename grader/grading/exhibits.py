@@ -14,6 +14,10 @@ from grader.records.calls import Array
 from grader.records.results import State
 from grader.worker.protocol import TargetKind
 
+_MISSING = {  # why a step has no picture, but for those that are not found
+    State.RIGHT: "made piece by piece, with the same values",
+    State.NOT_REACHED: "not reached",
+}
 _MOST = 24  # rows or columns of a picture; what is larger is cut
 
 
@@ -28,7 +32,7 @@ class Panel:
     actual_shape: tuple[int, ...] | None
     slice: str  # which part is drawn, "" where it is all
     probable: bool = False  # the submission's is taken for this one by its shape alone
-    reached: bool = True  # by the run; False where it ended before
+    missing: str = "not found in your run"  # why nothing came, where it is so
 
 
 @dataclass(frozen=True)
@@ -106,12 +110,14 @@ def _all_close(trace: Trace) -> bool:
 
 def _output_panels(target: Target, trace: Trace) -> list[Panel]:
     expected, actual = trace.expected or {}, trace.actual or {}
-    missed = {step.name for step in trace.steps if step.state is State.NOT_REACHED}
-    return [
-        replace(make_panel(name, expected[name], actual.get(name)), reached=name not in missed)
-        for name in target.outputs
-        if name in expected
-    ]
+    states = {step.name: step.state for step in trace.steps}
+    panels = [make_panel(n, expected[n], actual.get(n)) for n in target.outputs if n in expected]
+    return [_said(panel, states.get(panel.title)) for panel in panels]
+
+
+def _said(panel: Panel, state: State | None) -> Panel:
+    """A panel with the reason why nothing came."""
+    return replace(panel, missing=_MISSING[state]) if state in _MISSING else panel
 
 
 def _step_panels(trace: Trace, wrong: str) -> list[Panel]:
@@ -126,8 +132,7 @@ def _step_panel(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> 
     actual = _counterpart(step, made, returned)
     only = _only_one(step, made, returned) if actual is None else None
     panel = make_panel(step.name, step.values, actual if only is None else only)
-    reached = step.state is not State.NOT_REACHED
-    return replace(panel, probable=only is not None, reached=reached)
+    return _said(replace(panel, probable=only is not None), step.state)
 
 
 def _is_distribution(values: Array) -> bool:

@@ -26,7 +26,7 @@ from grader.report.layout import wrapped
 from grader.report.pages import render_fragment
 from grader.report.terminal import render_document
 from grader.student.beside import achieved
-from grader.student.progress import remember_result
+from grader.student.progress import remember_result, standing_of
 from grader.student.tries import reminder
 
 T = TypeVar("T")
@@ -98,7 +98,10 @@ class Graded:
 def grade_cells(
     typed: str, course: str | Path | None = None, history: Sequence[str] | None = None
 ) -> Graded:
-    """Grade an exercise as `check` does, and remember its points; raises GraderError."""
+    """Grade an exercise as `check` does; raises GraderError.
+
+    Its points are remembered, but where those of its file are, which is as it was checked.
+    """
     folder = load_course(find_course(Path(course).expanduser())) if course else own_course()
     (exercise,) = chosen_exercises(folder, [typed])
     cells = executed_cells() if history is None else list(history)
@@ -106,7 +109,9 @@ def grade_cells(
     submission = _submission(folder, exercise, cells)
     run = engine.run(exercise, submission, quick=True)
     source = submission.source(exercise)
-    remember_result(folder, run.result, source)
+    (file,) = (e for e in standing_of(folder).exercises if e.exercise == exercise.id)
+    if file.score is None or file.changed:
+        remember_result(folder, run.result, source)
     return Graded(engine, exercise, source, run)
 
 

@@ -100,7 +100,7 @@ def explain(typed: str, target: str = "") -> Said:
 
 
 def compare(typed: str) -> Said:
-    """Show the released solution beside the cells that were run, and what differs."""
+    """Show the solution beside the cells that were run, once it is released."""
     graded = grade_cells(typed)
     folder, exercise = graded.engine.folder, graded.exercise
     solution = needed_solution(folder, exercise)

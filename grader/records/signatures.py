@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -100,6 +101,21 @@ class Suspects:
         """Tell which suspects change an input, in some calls, that a submission leaves alone."""
         left = ~seen.codes[rows, Code.CHANGED]
         return np.asarray((self.codes[:, rows, Code.CHANGED] & left).any(axis=1))
+
+    def may_register(
+        self, names: Sequence[str], seen: Signature, right: Signature, rows: Sequence[int]
+    ) -> bool:
+        """Whether bugs together register as many numbers more than is right as are seen."""
+
+        def beyond(codes: Array) -> Array:
+            return codes[rows, Code.REGISTERED] - right.codes[rows, Code.REGISTERED]
+
+        ways = [
+            [beyond(self.codes[row]) for row, one in enumerate(self.names) if one == (name,)]
+            for name in names
+        ]
+        due = beyond(seen.codes)
+        return any(np.array_equal(np.sum(way, axis=0), due) for way in product(*ways))
 
     def signature(self, row: int) -> Signature:
         """Return one suspect's signature, as a submission's would be; none of it is sampled."""

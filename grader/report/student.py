@@ -44,7 +44,7 @@ def _points(row: ExerciseStanding) -> str:
 def _remark(row: ExerciseStanding) -> str:
     if row.missing:
         return f" ({row.missing})"
-    return " (saved since then)" if row.changed else ""
+    return " (changed after the last check)" if row.changed else ""
 
 
 def _next_lines(rows: Sequence[ExerciseStanding], command: str, width: int) -> list[str]:

@@ -35,6 +35,7 @@ _SIGNS = {  # those that do not speak for themselves
 _ROW_OF_STEPS = "Step by step"
 _STEPS = "In a row of steps ✓ is right and ✗ is wrong."
 _DEVIATION = "A deviation: something is not as asked for, whatever the values are."
+_BUG = "bug: points for making none of the known mistakes."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _INPUT = 120  # characters of an input that are shown
@@ -89,18 +90,22 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     `marked` says whether a sign stands before what is known of a mistake.
     """
     shown: set[str] = set()
+    bugs = False  # whether points of known mistakes are lost, which no line gives a reason for
     for result in results:
         if reason := sole_reason(result):
             shown.add(MARKS[reason.status])
             continue
         for one in paragraphs(result):
             shown.update(MARKS[kind.status] for kind in one.group.kinds)
+            bad = (check.kind for check in one.group.checks if check.status in _BAD)
+            bugs = bugs or Kind.BUG in bad
             shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
             shown.update([FOUND] if one.diagnoses and marked else [])
     said = "; ".join(f"{sign} {words}" for sign, words in _SIGNS.items() if sign in shown)
     told = [one for result in results for one in result.diagnoses]
     words = [_STEPS] if any(_ROW_OF_STEPS in one.evidence for one in told) else []
     words += [_DEVIATION] if any(one.deviations for one in told) else []
+    words += [_BUG] if bugs else []
     return " ".join([*([f"Signs: {said}."] if said else []), *words])
 
 

@@ -323,6 +323,8 @@ def names_role(name: str, role: Role) -> bool:
     stem, _, last = role.name.rpartition(".")
     if _is_other_kind(name, role):
         return False
+    if not stem and last in KINDS and last_of(name) == last:
+        return True  # the target is the layer itself
     wanted = {_plain(alias) for alias in (stem or last, *role.aliases)}
     parts = [part for part in name.split(".") if not part.isdigit() and part != "*"]
     if len(parts) > 1 and parts[-1] in ("weight", "bias"):

@@ -74,6 +74,25 @@ def test_pair_goes_on_from_what_is_known_of_a_helper(grade: Grade, tmp_path: Pat
     assert head.hint == "Look at the numbers that go into the softmax."
 
 
+def test_own_mistake_is_told_where_a_helper_is_undone(grade: Grade, tmp_path: Path) -> None:
+    """The head takes the three tensors in the order in which the projection returns them."""
+    result = _graded(
+        grade,
+        tmp_path / "work",
+        "exercise2",
+        ("return queries, keys, values", "return values, keys, queries"),
+        (
+            "queries, keys, values = self.projection(x)",
+            "values, keys, queries = self.projection(x)",
+        ),
+        (_ATTEND, f"{_ATTEND[:-1]}, scale=1.0)"),
+    )
+    helper, head = result.diagnoses
+    assert helper.bugs == ("wrong-return-order",)
+    assert head.bugs == ("missing-scale",)
+    assert find_check(result, "AttentionHead/numeric").next_step == "follow the hint above"
+
+
 @pytest.mark.long
 def test_gradient_that_is_cut_here_is_not_put_down_to_a_helper(
     grade: Grade, tmp_path: Path

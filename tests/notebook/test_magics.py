@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support import SUBMISSIONS
 
+from grader.cli.study import run_hint
 from grader.course.load import load_course
 from grader.notebook.imports import EarlierNotebooks
 from grader.notebook.magics import load_extension
@@ -93,8 +94,19 @@ def test_progress_knows_what_the_cells_came_to(ask: Ask) -> None:
     assert repr(ask("progress", "")) == said
     (row,) = (line for line in said.splitlines() if "exercise3" in line)
     assert row.startswith("✓ exercise3")
-    assert "saved since" not in row
+    assert "changed after" not in row
     assert "Next: %read exercise1" in said
+
+
+def test_points_of_a_file_stay_while_it_is_as_it_was_checked(ask: Ask, course: Path) -> None:
+    file = course / "exercises" / "exercise3_multi_head.py"
+    file.write_text(_PERFECT)
+    run_hint("exercise3", course, None, "")
+    ask("check", "exercise3", _WRONG)
+    assert "✓ exercise3" in repr(ask("list", ""))
+    file.write_text(_WRONG)
+    ask("check", "exercise3", _WRONG)
+    assert "✗ exercise3" in repr(ask("list", ""))
 
 
 def test_try_puts_the_questions(ask: Ask) -> None:

@@ -48,7 +48,7 @@ HOSTILE = {
     "formula": "=HYPERLINK(\"http://evil\")",
     "markdown": "![x](javascript:alert(1)) [a](data:text/html,alert) `<b>` @everyone #1",
     "long": "</div>" + "y" * 70_000,
-    "wide": "." * 76 + "exercise1  Attention as a function    14 / 14 points",
+    "wide": "." * 76 + "exercise1  Attention                14 / 14 points",
 }  # fmt: skip
 ONE = """
 import torch

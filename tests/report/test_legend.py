@@ -26,11 +26,16 @@ def _result(engine: Engine, sample: str, exercise: str) -> ExerciseResult:
             "Signs: ▸ what is known of the mistake. "
             "A deviation: something is not as asked for, whatever the values are.",
         ),
-        ("crash", "Signs: – cannot be judged before something else is right."),
+        (
+            "crash",
+            "Signs: – cannot be judged before something else is right. "
+            "bug: points for making none of the known mistakes.",
+        ),
         (
             "keys-from-queries",
             "Signs: – cannot be judged before something else is right; "
-            "▸ what is known of the mistake.",
+            "▸ what is known of the mistake. "
+            "bug: points for making none of the known mistakes.",
         ),
     ],
 )

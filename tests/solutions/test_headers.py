@@ -33,9 +33,10 @@ def rounded(figure: float) -> int:
 
 
 @pytest.mark.parametrize("exercise_id", EXERCISES)
-def test_lesson_begins_with_its_header(exercise_id: str) -> None:
+def test_lesson_begins_with_its_title_and_header(folder: CourseFolder, exercise_id: str) -> None:
     title, _, header = lesson(exercise_id).partition("\n\n")
-    assert title.splitlines()[-1].startswith("# Exercise ")
+    named, known = title.splitlines()[-1], folder.course.exercise(exercise_id).title
+    assert named == f"# Exercise {exercise_id[8:]}: {known[0].lower()}{known[1:]}"
     assert _HEADER.match(header), header[:900]
 
 

@@ -46,7 +46,10 @@ def test_read_shows_the_lesson_whatever_the_students_file_holds(
 def test_pages_of_lessons_link_to_each_other(course: Path, opened: list[str]) -> None:
     run_read("3", course, None)
     page = Path(opened[0]).read_text(encoding="utf-8")
-    assert '<a rel="prev" href="exercise2.html">← exercise2: Queries, keys and values</a>' in page
+    assert (
+        '<a rel="prev" href="exercise2.html">← exercise2: Query, key and value projections</a>'
+        in page
+    )
     assert '<a rel="next" href="exercise4.html">' in page
     files = set(re.findall('href="(exercise[^"]+)"', page))
     assert len(files) == len(load_course(course).course.exercises)

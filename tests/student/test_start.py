@@ -223,7 +223,7 @@ def test_list_tells_points_and_what_is_next(course: Path) -> None:
     shown = click.unstyle(list_course(course))
     assert f"14 / {sum(e.points for e in folder.course.exercises):g} points" in shown
     assert re.search("✓ exercise1 +14 / 14", shown)
-    assert "saved since then" in shown  # the file in the folder is not what was graded
+    assert "changed after the last check" in shown  # the file in the folder is not what was graded
     assert "Next: grade check exercise1" in shown
 
 

@@ -260,6 +260,15 @@ def test_of_a_layers_two_vectors_one_name_or_the_order_tells_the_other(
     assert {bond.told for bond in bonds} == {Told.ORDER if guessed else Told.NAME}
 
 
+def test_vectors_that_no_name_tells_are_told_by_what_they_begin_as() -> None:
+    """In a norm of one's own, whose roles have no layer's name before them."""
+    roles = [Role("weight", (IN,), RoleKind.VECTOR, ()), Role("bias", (IN,), RoleKind.BIAS, ())]
+    module = module_of(first=raw(IN), second=nn.Parameter(torch.ones(IN)))
+    bonds = bind(own_items(module, []), roles, {})
+    found = {bond.roles[0].name: (bond.item.name, bond.told) for bond in bonds}
+    assert found == {"weight": ("second", Told.NAME), "bias": ("first", Told.NAME)}
+
+
 def test_a_layer_of_ones_own_keeps_its_weight_and_bias_together() -> None:
     """Shapes tell which is which, whatever they are called; orders of layers do not mix them."""
     roles = [

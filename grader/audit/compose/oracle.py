@@ -16,12 +16,12 @@ from grader.audit.compose.sameness import (
     CLOSE,
     Answers,
     exchanged,
-    in_some_order,
     registered,
     same_answer,
     same_tensors,
     same_values,
     seen_of,
+    steps_seen,
 )
 from grader.course.bugs import Mutant, compose, load_bugs, mutants_of
 from grader.course.load import CourseFolder
@@ -111,7 +111,7 @@ class Oracle:
             planted=frozenset(p.target for p in made.plants),
             calls=frozenset(n for n in own.uses if n in self._code(made, target)),
             right=any(all(first.agrees(two, close) for first, two in runs) for runs in ways),
-            steps=[_steps(own.step_names, runs, close) for runs in ways],
+            steps=[steps_seen(own.step_names, runs, close) for runs in ways],
             reached=frozenset(name for _, run in ways[0] for name in run.reached),
         )
 
@@ -178,6 +178,25 @@ class Oracle:
             for theirs in known:
                 if mine and all(same_values(a, theirs[call], close) for call, a in mine.items()):
                     return True
+        return scope is Scope.EVERY and self._equals_as_written(made, target, known, out, close)
+
+    def _equals_as_written(
+        self,
+        made: Composition,
+        target: str,
+        known: Sequence[Answers],
+        out: Collection[str],
+        close: float,
+    ) -> bool:
+        """Whether the bugs in their own style, which loads its layers, have one of these values."""
+        bugs = Composition(made.styles, made.of("bugs"))
+        calls = self._calls(target, main=False)
+        for way in self._ways(made, target):
+            runs = zip(calls, self.own_runs(bugs, target, way=way), strict=True)
+            mine = {call.id: own for call, (_, own) in runs if call.id not in out}
+            for theirs in known:
+                if mine and all(own.gave(theirs[call], close) for call, own in mine.items()):
+                    return True
         return False
 
     def _wrong_values(self, names: Sequence[str], target: str) -> list[Answers]:
@@ -200,7 +219,7 @@ class Oracle:
         texts = map(self._reference, self._known([name], target))
         known = [[run_program(t, call, [step], tensors, "") for call in calls] for t in texts]
         return any(
-            _steps([step], list(zip(theirs, mine, strict=True)), _CLOSE32).get(step, False)
+            steps_seen([step], list(zip(theirs, mine, strict=True)), _CLOSE32).get(step, False)
             for way in self._ways(made, target)
             for mine in [[own for _, own in self.own_runs(made, target, main=True, way=way)]]
             for theirs in known
@@ -376,23 +395,3 @@ class Oracle:
         """The part of a composition's text that defines a target."""
         parts = f"\n{self.material.text(made)}".replace("\nclass ", "\ndef ").split("\ndef ")
         return next((part for part in parts if part.startswith(f"{target}(")), "")
-
-
-# ---- comparing ----------------------------------------------------------------------------------
-
-
-def _steps(
-    names: Sequence[str], runs: "Sequence[tuple[OwnRun, OwnRun]]", close: float
-) -> dict[str, bool]:
-    """Which variables end up with a step's values in every case, of those that are so called."""
-    found: dict[str, bool] = {}
-    for name in names:
-        told = [
-            in_some_order(program.steps[name], reference.steps[name], close)
-            for reference, program in runs
-            if name in reference.steps and name in program.steps
-            if program.steps[name].size == reference.steps[name].size
-        ]
-        if told:
-            found[name] = all(told)
-    return found

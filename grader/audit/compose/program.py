@@ -17,7 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from grader.key.reference import Reference
+from grader.records.answers import Answer
 from grader.records.calls import Array, Call
+from grader.worker.names import Group, of_group
 from grader.worker.protocol import TargetKind
 from grader.worker.targets import Targets
 
@@ -39,6 +41,11 @@ class OwnRun:
             one.shape == two.shape and np.allclose(one, two, rtol=close, atol=close)
             for one, two in zip(self.outputs, other.outputs, strict=True)
         )
+
+    def gave(self, answer: Answer, close: float) -> bool:
+        """Whether the outputs are those of an answer."""
+        theirs = tuple(of_group(answer.tensors, Group.OUTPUT).values())
+        return bool(theirs) and self.agrees(OwnRun(theirs), close)
 
 
 def run_program(

@@ -1,8 +1,9 @@
 """Whether what calls came to is the same, in one respect or in all."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.worker.names import Group, group_of, of_group
+
+if TYPE_CHECKING:  # torch comes with it
+    from grader.audit.compose.program import OwnRun
 
 _AXES = 4  # more axes than this are not reordered
 CLOSE = 1e-9  # of values that are the same in float64
@@ -115,3 +119,20 @@ def exchanged(call: Call, way: Arrangement) -> Call:
         meant[role] = f"{way.layers.get(stem, stem)}.{last}" if stem else role
     parameters = {role: keys.get(other, keys[role]) for role, other in meant.items()}
     return replace(call, parameters=parameters)
+
+
+def steps_seen(
+    names: Sequence[str], runs: "Sequence[tuple[OwnRun, OwnRun]]", close: float
+) -> dict[str, bool]:
+    """Which variables end up with a step's values in every case, of those that are so called."""
+    found: dict[str, bool] = {}
+    for name in names:
+        told = [
+            in_some_order(program.steps[name], reference.steps[name], close)
+            for reference, program in runs
+            if name in reference.steps and name in program.steps
+            if program.steps[name].size == reference.steps[name].size
+        ]
+        if told:
+            found[name] = all(told)
+    return found
