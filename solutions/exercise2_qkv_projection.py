@@ -89,9 +89,9 @@
 # ## Traps
 #
 # - **The second projection reads the first one's result,** or is the first one's layer. The keys
-#   are computed from the queries, or the values by the layer of the keys. Both run, and even learn
-#   a little. All three read x, and each has a layer of its own. This slip is easy to paste: it
-#   stands in published notebooks.
+#   are computed from the queries, or the values by the layer of the keys. With one width for all,
+#   both run, and even learn a little. All three read x, and each has a layer of its own. This slip
+#   is easy to paste: it stands in published notebooks.
 # - **One layer plays two parts.** Count the parameters: three layers, three different weights.
 # - **The order of the answer.** Queries first, then keys, then values. Two exchanged are three
 #   tensors of the right shape.

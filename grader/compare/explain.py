@@ -17,7 +17,7 @@ from grader.compare.lost import cut_at, local_layer, uncalled
 from grader.compare.sizes import missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
-from grader.records.answers import Answer, AnswerStatus, LooseThing, StudentError
+from grader.records.answers import Answer, AnswerStatus, Frame, LooseThing, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape, without_folder
@@ -258,9 +258,17 @@ def place_of(evidence: Evidence, error: StudentError) -> Place | None:
         return None
     last = error.frames[-1]
     own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
-    calls = own[-1] if own and own[-1] is not last else None
+    others = {one.name for one in evidence.exercise.targets} - {evidence.target.name}
+    inside = _of_what(last) if last in own and _of_what(last) in others else ""
+    around = [frame for frame in own if _of_what(frame) != inside] if inside else own
+    calls = around[-1] if around and around[-1] is not last else None
     caller = Place(clean(calls.label, 120), calls.line) if calls else None
-    return Place(clean(last.label, 120), last.line, caller)
+    return Place(clean(last.label, 120), last.line, caller, inside if caller else "")
+
+
+def _of_what(frame: Frame) -> str:
+    """The function or class whose line a frame shows."""
+    return frame.name.partition(".")[0]
 
 
 def _place(error: StudentError) -> str:

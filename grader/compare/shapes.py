@@ -49,7 +49,7 @@ def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reaso
         )
     how = f"{needs} and gets vectors of length {came}: it is made as `{shown(made)}`"
     if came == out and len(made.args) > 1:
-        return Reason(f"{how}, and the length that comes in has to stand first")
+        return Reason(f"{how}: are its sizes exchanged, or should it read another tensor?")
     return Reason(how)
 
 

@@ -326,7 +326,9 @@ def _locate(
         return behind.in_part(located)
     by_structure = known_structure(evidence, results, pairs, aside)
     if behind.used:
-        return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
+        partly = known_partly(evidence, pairs, aside, None)  # by chance, with bugs of its own
+        told = partly is not None and behind.named.issuperset(partly.bugs)
+        return by_structure or (behind.in_part(partly) if told else None)
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or drawn(evidence) or located
 

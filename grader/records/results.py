@@ -100,7 +100,8 @@ class Place:
 
     label: str  # of the file or cell
     line: int
-    caller: "Place | None" = None  # in the file that is graded, where this one is another
+    caller: "Place | None" = None  # in the file that is graded, outside of what failed
+    inside: str = ""  # another target, of which it is a line
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from grader.records.results import (
     ExerciseResult,
     Facts,
     Kind,
-    Place,
     Remark,
     Status,
 )
@@ -157,11 +156,12 @@ def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
 
 def _each_line_once(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """Failed checks, of which only the first that ended at a line tells its error."""
-    firsts: dict[Place, CheckResult] = {}
+    firsts: dict[tuple[str, int], CheckResult] = {}
     told = []
     for check in checks:
-        if check.place and firsts.setdefault(check.place, check) is not check:
-            said = f"it ends at line {check.place.line}, too"
+        place = check.place
+        if place and firsts.setdefault((place.label, place.line), check) is not check:
+            said = f"it ends at line {place.line}, too"
             check = replace(check, message=said, next_step="mend that first")
         told.append(check)
     return told

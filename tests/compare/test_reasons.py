@@ -54,7 +54,8 @@ RAISED = {
         "exercise7", "build_classifier",
         ((_LOGITS, "self.to_logits = nn.Linear(num_classes, embed_dim)"),),
         "`to_logits` takes vectors of length 3 and gets vectors of length 8: it is made as "
-        "`nn.Linear(num_classes, embed_dim)`, and the length that comes in has to stand first",
+        "`nn.Linear(num_classes, embed_dim)`: are its sizes exchanged, or should it read another "
+        "tensor?",
     ),
     "view after transpose": Raised(
         "exercise3", "fold_heads",

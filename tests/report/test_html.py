@@ -102,6 +102,22 @@ def test_only_tensor_of_a_wrong_step_s_shape_is_probably_it(
     assert "a grey step is not judged: it follows a wrong one" in page
 
 
+def test_step_that_a_loop_makes_piece_by_piece_is_not_said_to_be_missing(
+    shipped_engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "exercise1_attention.py").write_text(
+        "import torch\n\ndef self_attention(x):\n    rows = []\n    for one in x:\n"
+        "        weights = (one @ one.T).softmax(-1)\n"
+        "        rows.append(weights @ one)\n    return torch.stack(rows)\n",
+        encoding="utf-8",
+    )
+    _, exhibits = _page(shipped_engine, tmp_path, "exercise1")
+    (weights,) = (p for p in exhibits[0].panels if p.title == "weights")
+    assert exhibits[0].drawing is not None
+    assert "weights" in exhibits[0].drawing.right
+    assert weights.missing == "made piece by piece, with the same values"
+
+
 def test_page_shows_position_encodings(shipped_engine: Engine) -> None:
     _, exhibits = _page(shipped_engine, "perfect", "exercise6")
     first = exhibits[0].panels[0]

@@ -216,3 +216,12 @@ def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(grade_text:
     said = _told(grade_text({"exercise10": text}), "LanguageModel")
     assert "the last norm is missing, and the table is detached" in said
     assert "another parameter" not in said
+
+
+def test_line_that_ends_a_case_is_told_beside_a_named_mistake(grade_text: GradeText) -> None:
+    """A warm-up that lasts a step too long divides by zero where there is none."""
+    text = edited(solution("exercise12"), ("if step < warmup:", "if step <= warmup:"))
+    result = grade_text({"exercise12": text})
+    assert result.diagnoses[0].bugs
+    (part,) = (one for one in paragraphs(result) if one.group.name == "learning_rate")
+    assert any("ZeroDivisionError" in check.message for check in part.failures)

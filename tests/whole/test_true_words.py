@@ -1,5 +1,7 @@
 """What a report says of odd code is so: of loops, shared layers, and mistakes beside others."""
 
+import re
+
 import numpy as np
 from support import GradeText, edited, solution
 
@@ -287,3 +289,11 @@ def test_exception_of_most_calls_is_told(grade_text: GradeText) -> None:
     )
     check = _check(grade_text({"exercise1": text}), "attention_weights/shape")
     assert check.message.startswith("`attention_weights` raised RuntimeError: The size of tensor")
+
+
+def test_line_of_a_part_that_is_right_is_not_blamed(grade_text: GradeText) -> None:
+    """What is folded twice fails in `fold_heads`, and the line that calls it is wrong."""
+    text = edited(HEADS, ("fold_heads(values, self", "fold_heads(folded_keys, self"))
+    check = _check(grade_text({"exercise3": text}), "MultiHeadSelfAttention/shape")
+    assert re.search(r", called in line (\d+) of ", check.message)
+    assert check.next_step.startswith("`fold_heads` is right: look at what it is given in line ")

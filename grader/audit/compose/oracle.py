@@ -334,7 +334,9 @@ class Oracle:
     def _settled(self, made: Composition, target: str) -> set[str]:
         """The layers of what a target uses, and is right: they play there what they play here."""
         uses, code = self.exercise.target(target).uses, self._code(made, target)
-        right = [one for one in uses if one in code and not self._acting(made, one)]
+        bare = self._bare(made)
+        nothing = bare.without(*bare.plants)
+        right = [o for o in uses if o in code and self._alike(bare, nothing, o, [_USUAL])]
         calls = [next(iter(self.key.plan.of_target(one))) for one in right]
         return {role.name.rpartition(".")[0] for call in calls for role in call.roles}
 

@@ -101,7 +101,7 @@
 #   divided by itself is `nan`. torch's softmax guards against this; one written by hand must do so
 #   as well.
 # - **More than two axes turned.** A batch has three axes, and only the last two change places. If
-#   you see a warning about `.T` or an error about mismatched sizes, all three were reversed.
+#   you see a warning about `.T`, or an error about sizes, all three may have been reversed.
 # - **A result thrown away.** `x.transpose(1, 2)` makes a new tensor and leaves x as it is. A line
 #   that calls it and keeps nothing has done nothing.
 # - **Nothing learns.** Values right and gradients zero or missing: the path from input to output
