@@ -33,7 +33,7 @@ from grader.properties.trained import judge_trained
 from grader.records.calls import PLAIN, Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
-from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase, Status
+from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
@@ -334,16 +334,16 @@ def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:
 
     A line of another one that is right was given what it cannot work with.
     """
-    first: dict[tuple[str, int], str] = {}  # the target
-    wrong = {result.target for result in results if result.status is not Status.PASSED}
+    first: dict[Place, str] = {}  # the target
+    not_right = {"", *(r.target for r in results if r.status is not Status.PASSED)}
     named = []
     for result in results:
         if (place := result.place) is not None:
-            target = first.setdefault((place.label, place.line), result.target)
+            target = first.setdefault(place, result.target)
             if target != result.target:
                 step = f"it is the line that fails in `{target}` too: start there"
                 result = replace(result, next_step=step)
-            elif place.caller and place.inside not in {"", *wrong}:
+            elif place.caller and place.inside not in not_right:
                 given = f"look at what it is given in line {place.caller.line}"
                 if result.next_step != FOLLOW_HINT:
                     result = replace(result, next_step=f"`{place.inside}` is right: {given}")

@@ -111,9 +111,8 @@ def _form(call: Call, answer: Answer) -> list[object]:
     distance to anything.
     """
     info = answer.info
-    valued = {name: answer.tensors[name] for name in _valued(answer)}
-    shapes = [(name, tensor.shape) for name, tensor in valued.items()]
-    infinite = {name: np.flatnonzero(~np.isfinite(t)).tolist() for name, t in valued.items()}
+    valued = [(name, answer.tensors[name]) for name in _valued(answer)]
+    shapes = [(n, one.shape, zlib.crc32(np.isfinite(one).tobytes())) for n, one in valued]
     # what came in another form has the same values: a check of its own tells them apart
     free = [
         place
@@ -126,8 +125,7 @@ def _form(call: Call, answer: Answer) -> list[object]:
     sought = sorted((one.name, one.shape) for one in info.sought)
     stacked = info.count == 1 and len(shapes) == len(call.outputs)
     count = len(call.outputs) if stacked else len(info.parts)
-    places = [(name, found) for name, found in infinite.items() if found]
-    return [*shapes, types, count, sought, unbound, *places]
+    return [*shapes, types, count, sought, unbound]
 
 
 def _other_forms(call: Call, answer: Answer) -> list[object]:

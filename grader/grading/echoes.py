@@ -93,9 +93,12 @@ class Behind:
         return [one for one in self.used if one.diagnosis and one.diagnosis.bugs]
 
     def in_part(self, found: Diagnosis | None) -> Diagnosis | None:
-        """Return a diagnosis of some cases, with the word that it tells what is known already."""
+        """Return a diagnosis of some cases, with the word that it tells what is known already.
+
+        None where it tells something else.
+        """
         if found is None or not self.named.issuperset(found.bugs):
-            return found
+            return None
         said = f"At least in part: the {_same(self._shown)} {found.evidence}"
         return replace(found, hint="", evidence=said)
 

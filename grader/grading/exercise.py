@@ -323,12 +323,11 @@ def _locate(
     known = behind.named or not behind.used
     located = _first_wrong(evidence, results, rounds, aside) if known else None
     if located and located.bugs:
-        return behind.in_part(located)
+        return behind.in_part(located) or located
     by_structure = known_structure(evidence, results, pairs, aside)
     if behind.used:
-        partly = known_partly(evidence, pairs, aside, None)  # by chance, with bugs of its own
-        told = partly is not None and behind.named.issuperset(partly.bugs)
-        return by_structure or (behind.in_part(partly) if told else None)
+        # bugs of its own may fit some cases by chance
+        return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or drawn(evidence) or located
 

@@ -1,7 +1,7 @@
 """What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -100,8 +100,9 @@ class Place:
 
     label: str  # of the file or cell
     line: int
-    caller: "Place | None" = None  # in the file that is graded, outside of what failed
-    inside: str = ""  # another target, of which it is a line
+    # in the file that is graded, outside of what failed; a line is the same whoever calls it
+    caller: "Place | None" = field(default=None, compare=False)
+    inside: str = field(default="", compare=False)  # another target, of which it is a line
 
 
 @dataclass(frozen=True)

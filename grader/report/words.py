@@ -11,6 +11,7 @@ from grader.records.results import (
     ExerciseResult,
     Facts,
     Kind,
+    Place,
     Remark,
     Status,
 )
@@ -89,22 +90,21 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     `marked` says whether a sign stands before what is known of a mistake.
     """
     shown: set[str] = set()
-    bugs = False  # whether points of known mistakes are lost, which no line gives a reason for
+    lost: set[Kind] = set()
     for result in results:
         if reason := sole_reason(result):
             shown.add(MARKS[reason.status])
             continue
         for one in paragraphs(result):
             shown.update(MARKS[kind.status] for kind in one.group.kinds)
-            bad = (check.kind for check in one.group.checks if check.status in _BAD)
-            bugs = bugs or Kind.BUG in bad
+            lost.update(check.kind for check in one.group.checks if check.status in _BAD)
             shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
             shown.update([FOUND] if one.diagnoses and marked else [])
     said = "; ".join(f"{sign} {words}" for sign, words in _SIGNS.items() if sign in shown)
     told = [one for result in results for one in result.diagnoses]
     words = [_STEPS] if any(_ROW_OF_STEPS in one.evidence for one in told) else []
     words += [_DEVIATION] if any(one.deviations for one in told) else []
-    words += [_BUG] if bugs else []
+    words += [_BUG] if Kind.BUG in lost else []  # no line gives a reason for these points
     return " ".join([*([f"Signs: {said}."] if said else []), *words])
 
 
@@ -156,12 +156,11 @@ def distinct_failures(checks: Sequence[CheckResult]) -> list[CheckResult]:
 
 def _each_line_once(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """Failed checks, of which only the first that ended at a line tells its error."""
-    firsts: dict[tuple[str, int], CheckResult] = {}
+    firsts: dict[Place, CheckResult] = {}
     told = []
     for check in checks:
-        place = check.place
-        if place and firsts.setdefault((place.label, place.line), check) is not check:
-            said = f"it ends at line {place.line}, too"
+        if check.place and firsts.setdefault(check.place, check) is not check:
+            said = f"it ends at line {check.place.line}, too"
             check = replace(check, message=said, next_step="mend that first")
         told.append(check)
     return told

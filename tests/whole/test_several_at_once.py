@@ -1,7 +1,9 @@
 """Several mistakes and deviations at once, as people write them: each is told, and nothing else."""
 
+from pathlib import Path
+
 import pytest
-from support import GradeText, edited, solution
+from support import Grade, GradeText, edited, solution
 
 from grader.records.results import ExerciseResult
 from grader.report.words import paragraphs
@@ -194,26 +196,30 @@ def test_masks_of_another_number_are_named(grade_text: GradeText) -> None:
 
 
 @pytest.mark.long  # for the pairs of exercise 11
-def test_places_without_a_number_hide_no_second_mistake(grade_text: GradeText) -> None:
+def test_places_without_a_number_hide_no_second_mistake(grade: Grade, tmp_path: Path) -> None:
     """A first position that sees nothing is NaN, which is at no distance from anything."""
     text = edited(
         solution("exercise11"),
         ("visible = places <= places[-t:, None]", "visible = places < places[-t:, None]"),
         (" / d**0.5", ""),
     )
-    (found,) = grade_text({"exercise11": text}).diagnoses
+    (tmp_path / "exercise11_generation.py").write_text(text, encoding="utf-8")
+    (found,) = grade(tmp_path, "exercise11").diagnoses
     assert set(found.bugs) == {"diagonal-hidden", "missing-scale"}
 
 
 @pytest.mark.long  # for the pairs of exercise 10
-def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(grade_text: GradeText) -> None:
+def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(
+    grade: Grade, tmp_path: Path
+) -> None:
     """A table that is detached is no second table, which would be counted."""
     text = edited(
         solution("exercise10"),
         ("hidden = self.norm(decoded)", "hidden = decoded"),
         ("self.token_embedding.weight.T", "self.token_embedding.weight.data.T"),
     )
-    said = _told(grade_text({"exercise10": text}), "LanguageModel")
+    (tmp_path / "exercise10_language_model.py").write_text(text, encoding="utf-8")
+    said = _told(grade(tmp_path, "exercise10"), "LanguageModel")
     assert "the last norm is missing, and the table is detached" in said
     assert "another parameter" not in said
 

@@ -101,6 +101,10 @@ class Composition:
         """Return the plants of one group."""
         return tuple(plant for plant in self.plants if plant.group == group)
 
+    def only(self, group: str) -> "Composition":
+        """Return the composition with the plants of one group alone."""
+        return Composition(self.styles, self.of(group))
+
     def without(self, *plants: Plant) -> "Composition":
         """Return the composition with some plants taken out."""
         return Composition(self.styles, tuple(p for p in self.plants if p not in plants))

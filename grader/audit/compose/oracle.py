@@ -189,7 +189,7 @@ class Oracle:
         close: float,
     ) -> bool:
         """Whether the bugs in their own style, which loads its layers, have one of these values."""
-        bugs = Composition(made.styles, made.of("bugs"))
+        bugs = made.only("bugs")
         calls = self._calls(target, main=False)
         for way in self._ways(made, target):
             runs = zip(calls, self.own_runs(bugs, target, way=way), strict=True)
@@ -274,14 +274,14 @@ class Oracle:
 
     def gives_outputs(self, made: Composition, target: str) -> bool:
         """Whether a composition's bugs, in its style, leave an output on every case of values."""
-        bugs = Composition(made.styles, made.of("bugs"))
+        bugs = made.only("bugs")
         return not any(own.error for _, own in self.own_runs(bugs, target))
 
     # ---- running ----------------------------------------------------------------------------
 
     def _bare(self, made: Composition) -> Composition:
         """The bugs of a composition alone, in plain style."""
-        return self.material.plain(Composition(made.styles, made.of("bugs")))
+        return self.material.plain(made.only("bugs"))
 
     def _plain_ones(self, made: Composition) -> list[Composition]:
         """The bugs in plain style, alone and beside each deviation.
