@@ -30,7 +30,7 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.draws import Draws
 from grader.properties.trained import judge_trained
-from grader.records.calls import PLAIN, Call, DrawnCase
+from grader.records.calls import PLAIN, Call, DrawnCase, group_of
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
@@ -89,7 +89,8 @@ class _Judge:
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with what a property gives that fails with it, and goes by values."""
-        own = self._evidence.calls_of(prop.name) if prop.by_values else []
+        of_options = prop.by_values and not prop.of_parts
+        own = self._evidence.calls_of(prop.name) if of_options else []
         asked = {name for call in own for name in self._evidence.case(call).gives}
         judged = [self._numeric(group) for group in sorted(asked)]
         return next((one for one in judged if not one.passed), PASSED)
@@ -121,7 +122,8 @@ class _Judge:
             outcome = _judge_all(self._evidence, Action.FORWARD, Group.OUTPUT, group)
             own = self._evidence.numeric_calls(Action.FORWARD, group)
             outcome = self._beside_others(outcome, [call.id for call in own])
-        return _judge_assembly(self._evidence) if self._factory and outcome.passed else outcome
+        judged = self._factory and outcome.passed
+        return _judge_assembly(self._evidence, group) if judged else outcome
 
     def _beside_others(self, outcome: Judgement, calls: Sequence[str]) -> Judgement:
         """Let what a constant passes, as weights at a scale of zero, count beside other values."""
@@ -183,14 +185,20 @@ def _first(failed: Sequence[Judgement]) -> Judgement:
     return raised[0] if 2 * len(raised) > len(failed) else next(iter(failed), PASSED)
 
 
-def _judge_assembly(evidence: Evidence) -> Judgement:
-    """Values of a factory, whose parameters are its own, where it is made of correct parts."""
-    for prop in kinds_of(evidence.course, evidence.exercise, evidence.target):
-        if prop.of_parts:
-            outcome = prop.judge(evidence)
-            if not outcome.passed:
-                return outcome
-    return PASSED
+def _judge_assembly(evidence: Evidence, group: str) -> Judgement:
+    """Values of a factory, whose parameters are its own, where it is made of correct parts.
+
+    Of a group of cases those with its option, if there are any, else those without one.
+    """
+    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    groups = [
+        (one, {group_of(evidence.case(call).gives) for call in evidence.calls_of(one.name)})
+        for one in kinds
+        if one.of_parts
+    ]
+    own = [one for one, names in groups if group in names]
+    judged = (one.judge(evidence) for one in own or [o for o, names in groups if PLAIN in names])
+    return next((outcome for outcome in judged if not outcome.passed), PASSED)
 
 
 def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool = True) -> Judgement:

@@ -210,8 +210,8 @@ class _Look:
         ]
         if sum(numbers) < _LEAST:
             return {}  # one case alone has many explanations
-        cases = self.evidence.numeric_calls(Action.FORWARD)
-        if all(judge_call(self.evidence, call, Group.OUTPUT).passed for call in cases):
+        cases = [call for call in self.evidence.numeric_calls(Action.FORWARD) if not call.free]
+        if cases and all(judge_call(self.evidence, c, Group.OUTPUT).passed for c in cases):
             return {}  # what a property alone shows needs no two mistakes that cancel out
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}

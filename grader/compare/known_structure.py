@@ -48,6 +48,8 @@ def known_structure(
     if Code.REGISTERED in aside.codes or not counts.wrong or not counts.usual:
         return None
     found = left(_of_one_count(evidence, own, counts, results, pairs))
+    if _share_none(own, found):
+        return None
     return _worded(evidence, own, found, f"in {every} your module {_REGISTERS}")
 
 
@@ -69,8 +71,13 @@ def _of_one_count(
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
         found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
-        found = found if own.count_behaviours(found) == 1 else []
     return found
+
+
+def _share_none(own: Suspects, found: Sequence[Names]) -> bool:
+    """Whether none of the bugs is in all of several pairs that fit: each pair would be a guess."""
+    several = own.count_behaviours(found) > 1 and all(len(names) > 1 for names in found)
+    return several and not set.intersection(*map(set, found))
 
 
 def _worded(
@@ -137,10 +144,14 @@ class _Counts:
         self._bare = [_is_bare(evidence.answers[call.id].info) for call in calls]
         self._seen = self._sizes(codes, range(len(calls)))
         shown = [c.id not in aside.calls and _came_about(evidence.answers[c.id]) for c in calls]
-        self._rows = np.flatnonzero(shown)
+        counted = self._seen >= 0
+        self._rows = np.flatnonzero(np.array(shown) & counted)
+        # what a factory builds does not fit: that may be for other names, too
+        self._loose = np.flatnonzero(np.array(shown) & self._unfit & ~counted)
         numeric = evidence.numeric_calls(Action.FORWARD)
         main = {call.case for call in numeric if evidence.case(call).main}
-        main |= {call.case for call in telling_calls(evidence.key, evidence.target.name)}
+        telling = telling_calls(evidence.key, evidence.target.name)
+        main |= {call.case for call in telling if not evidence.case(call).construct}
         self._usual = {row for row, call in enumerate(calls) if call.case in main}
         self._due = self._sizes(evidence.right.codes, range(len(calls)))
         ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]
@@ -149,8 +160,7 @@ class _Counts:
         self._trained = np.flatnonzero(
             np.array(ended) & np.array(gradient) & (codes[:, Code.UNTRAINED] == 0)
         )
-        # that nothing came about says nothing of how many they are
-        self._wrong = (self._seen != evidence.right.codes[:, Code.REGISTERED]) & (self._seen >= 0)
+        self._wrong = self._seen != evidence.right.codes[:, Code.REGISTERED]
 
     @property
     def open(self) -> bool:
@@ -173,7 +183,11 @@ class _Counts:
         if not self._wrong[kept].any() or all(self._bare[row] for row in kept):
             return []
         known = self._sizes(suspects.codes[:, [rows.index(row) for row in kept]], kept)
-        return _names(suspects, (known == self._seen[kept]).all(axis=1))
+        fits = (known == self._seen[kept]).all(axis=1)
+        loose = [int(row) for row in self._loose if row in rows]
+        ended = suspects.codes[:, [rows.index(row) for row in loose], Code.ENDED]
+        alike = fits & (ended == _UNFIT).all(axis=1)
+        return _names(suspects, alike if alike.any() else fits)
 
     def fitting_alone(self, own: Suspects) -> list[Names]:
         """Of single bugs those that leave nothing without a gradient where all here has one."""

@@ -120,9 +120,11 @@ def _form(call: Call, answer: Answer) -> list[object]:
         if name in call.opaque or tensor_name(Group.OUTPUT, name) in answer.tensors
     ]
     types = [p.type for i, p in enumerate(info.parts) if p.shape is None and i not in free]
+    # what of a factory's module is left over depends on the names of all that it is made of
+    missing = info.sought if call.kind is not TargetKind.FACTORY else []
     # a layer fused, or split by heads, has as many numbers as the layers of the reference
-    unbound = [sum(prod(one.shape) for one in info.present)] if info.sought else []
-    sought = sorted((one.name, one.shape) for one in info.sought)
+    unbound = [sum(prod(one.shape) for one in info.present)] if missing else []
+    sought = sorted((one.name, one.shape) for one in missing)
     stacked = info.count == 1 and len(shapes) == len(call.outputs)
     count = len(call.outputs) if stacked else len(info.parts)
     return [*shapes, types, count, sought, unbound]

@@ -12,6 +12,7 @@ from grader.key.build_bugs import MutantRunner, affected
 from grader.key.builders import tell_step
 from grader.records.key import bug_key
 from grader.records.signatures import Code, Signature, Suspects
+from grader.worker.protocol import TargetKind
 
 
 def build_pairs(runner: MutantRunner) -> dict[str, Suspects]:
@@ -46,12 +47,14 @@ def _sign_pairs(
 ) -> Iterator[tuple[tuple[str, str], Signature]]:
     """Yield the names and the answers of two bugs of which at least one is the target's own."""
     looks = [_look(runner, mutant, target) for mutant in mutants]
+    # where a factory builds what fits its parts in some cases alone, these show another bug
+    seen = shown | sized if target.kind is TargetKind.FACTORY else shown
     made = set()
     for (first, one), (second, other) in combinations(zip(mutants, looks, strict=True), 2):
         keys, names = (first.bug.key, second.bug.key), (first.name, second.name)
         own = target.name in (first.bug.target, second.bug.target) and len(set(keys)) > 1
         audits = sized.issuperset(keys)
-        own &= audits or shown.issuperset(keys)
+        own &= audits or seen.issuperset(keys)
         if (names, one, other) in made or not own:
             continue  # other ways to write the same come to the same
         if (both := compose(first, second, runner.source)) is not None:

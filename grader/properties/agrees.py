@@ -64,7 +64,7 @@ class Agrees(Kind):
     def deviation(self, evidence: Evidence) -> str:
         """What is random on the case alone, beside wrong values: they are no other mistake's."""
         calls, others = evidence.calls_of(self.name), evidence.numeric_calls(Action.FORWARD)
-        right = judge_call(evidence, evidence.first_call, Group.OUTPUT).passed
+        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
         if right or not all(_is_random(evidence, c) for c in calls):
             return ""
         often = any(_is_random(evidence, call) for call in others)

@@ -16,6 +16,7 @@ from grader.worker.names import Group, of_group
 from grader.worker.protocol import Earlier, TargetKind
 
 STILL = 1e-9  # variance of an output that does not vary
+NONE_ACTS = "no dropout acts where one is asked for"  # a deviation, beside wrong values
 StandIns = Literal["stand-ins"] | None
 EARLIER = Field(
     default=None,

@@ -13,6 +13,7 @@ from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import (
     EARLIER,
+    NONE_ACTS,
     STILL,
     Kind,
     StandIns,
@@ -38,7 +39,6 @@ class _Drawn(NamedTuple):
 
 
 _NONE_ASKED = "though no dropout was asked for"
-_MISSING = "no dropout acts where one is asked for"
 _OTHER = f"the output is another one than in evaluation, {_NONE_ASKED}"
 _OUT = "drop with the rate that is given, and nothing where none is"
 _OF_DROPOUT = _Drawn(
@@ -91,8 +91,8 @@ class Dropout(Kind):
             said = _drawn(answer)
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             return f"{when}{said.unasked}"
-        right = judge_call(evidence, evidence.first_call, Group.OUTPUT).passed
-        return _MISSING if due and not acts and not right else ""
+        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
+        return NONE_ACTS if due and not acts and not right else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

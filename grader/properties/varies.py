@@ -7,10 +7,11 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
+from grader.compare.outcomes import judge_call
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import STILL, Kind, answers_of
-from grader.records.answers import AnswerStatus
+from grader.properties.base import NONE_ACTS, STILL, Kind, answers_of
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.results import Status
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
@@ -34,6 +35,14 @@ class Varies(Kind):
         planner.add(planner.call(drawn, self.case, self.name, Action.TRAIN, repeats=_MASKS))
         planner.add(planner.call(drawn, self.case, self.name, Action.FORWARD, part=_EVALUATION))
 
+    def deviation(self, evidence: Evidence) -> str:
+        """Dropout that is not there, beside wrong values."""
+        call, _ = evidence.calls_of(self.name)
+        answer = answers_of(evidence, [call])[call.id]
+        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
+        still = answer.status is AnswerStatus.OK and not _acts(answer)
+        return NONE_ACTS if still and not right else ""
+
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
         call, still = evidence.calls_of(self.name)
@@ -48,8 +57,7 @@ class Varies(Kind):
                 next_step=evidence.words.by_mode,
                 case=case,
             )
-        spread = of_group(answer.tensors, Group.SECOND).values()
-        if any(float(np.nan_to_num(a).max()) > STILL for a in spread if a.size):
+        if _acts(answer):
             return PASSED
         return Judgement(
             Status.FAILED,
@@ -57,3 +65,9 @@ class Varies(Kind):
             next_step="pass `dropout` on to every part that takes it",
             case=case,
         )
+
+
+def _acts(answer: Answer) -> bool:
+    """Whether some number is drawn."""
+    spread = of_group(answer.tensors, Group.SECOND).values()
+    return any(float(np.nan_to_num(a).max()) > STILL for a in spread if a.size)

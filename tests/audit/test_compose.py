@@ -115,6 +115,16 @@ def test_of_a_module_that_takes_no_parameters_only_relations_show(stand: OpenSta
     assert both.acting == {"depth-wrong", "dropout-not-passed"}
 
 
+def test_mistakes_that_undo_each_other_are_none(stand: OpenStand) -> None:
+    """The scores that come back are normalized after all."""
+    bench = stand("exercise1")
+    names = [f"self_attention/{n}" for n in ("softmax-missing", "softmax-twice")]
+    both = [_plant(bench.material, "bugs", name) for name in names]
+    assert bench.oracle.truth(_plain(bench.material, *both), "self_attention").acting == set()
+    alone = bench.oracle.truth(_plain(bench.material, both[0]), "self_attention")
+    assert alone.acting == {"softmax-missing"}
+
+
 def test_an_order_that_no_name_tells_is_no_mistake(stand: OpenStand) -> None:
     bench = stand("exercise2")
     plant = _plant(bench.material, "bugs", "QKVProjection/wrong-return-order")

@@ -707,6 +707,11 @@ WRONG = {
           "feed_forward, embed_dim, norm_first=True, dropout=dropout)"),),
         {"build_classifier/property/assembly": "earlier exercises: the output"},
     ),
+    "two layers at least": Wrong(
+        7,
+        (("for _ in range(depth)", "for _ in range(max(depth, 2))"),),
+        {"build_classifier/property/assembly-of-one": "earlier exercises: the output"},
+    ),
     "one head, whatever is asked": Wrong(
         7,
         (("MultiHeadSelfAttention(embed_dim, num_heads)",
@@ -975,6 +980,11 @@ WRONG = {
         10,
         (("FeedForward(embed_dim, dropout=dropout)", "FeedForward(embed_dim)"),),
         {"build_language_model/property/dropout-in-each-part": "changes the output too much"},
+    ),
+    "two blocks at least": Wrong(
+        10,
+        (("for _ in range(depth)", "for _ in range(max(depth, 2))"),),
+        {"build_language_model/property/assembly-of-one": "earlier exercises: the output"},
     ),
     "blocks without dropout": Wrong(
         10,

@@ -224,6 +224,67 @@ def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(
     assert "another parameter" not in said
 
 
+_ONE = ("for _ in range(depth)]", "for _ in range(1)]")
+_REVERSED = ("mask = causal_mask(x.size(1), device=x.device)", "mask = causal_mask(x.size(1)).T")
+_NO_DROPOUT = ("Block(embed_dim, num_heads, dropout)", "Block(embed_dim, num_heads, 0.0)")
+_POST = (
+    (
+        "x = x + self.drop(self.attention(self.norm1(x), mask))",
+        "x = self.norm1(x + self.drop(self.attention(x, mask)))",
+    ),
+    (
+        "return x + self.drop(self.feed_forward(self.norm2(x)))",
+        "return self.norm2(x + self.drop(self.feed_forward(x)))",
+    ),
+)
+_SCALED = ("token_vectors + position", "token_vectors * token_vectors.size(2) ** 0.5 + position")
+
+
+@pytest.mark.long  # for the pairs of exercise 10
+@pytest.mark.parametrize(
+    ("changes", "named", "beside"),
+    [
+        ((_ONE, _REVERSED), {"depth-ignored", "mask-reversed"}, ()),
+        ((_SCALED, *_POST), {"post-norm", "input-scaled"}, ()),
+        (
+            (_REVERSED, _NO_DROPOUT),
+            {"mask-reversed"},
+            ("no dropout acts where one is asked for",),
+        ),
+    ],
+)
+def test_of_what_a_factory_builds_two_mistakes_are_told(
+    grade: Grade,
+    tmp_path: Path,
+    changes: tuple[tuple[str, str], ...],
+    named: set[str],
+    beside: tuple[str, ...],
+) -> None:
+    """Its values can be compared where it is made of correct parts, in some cases alone."""
+    text = edited(solution("exercise10"), *changes)
+    (tmp_path / "exercise10_language_model.py").write_text(text, encoding="utf-8")
+    result = grade(tmp_path, "exercise10")
+    (found,) = (one for one in result.diagnoses if one.target == "build_language_model")
+    assert set(found.bugs) == named
+    assert found.deviations == beside
+
+
+@pytest.mark.long  # for the pairs of exercise 7
+def test_what_fits_one_of_two_pairs_is_told_as_either(grade: Grade, tmp_path: Path) -> None:
+    """One layer has as many parameters as one that is used again and again, of any width."""
+    text = edited(
+        solution("exercise7"),
+        (
+            "FeedForward(embed_dim, dropout=dropout)",
+            "FeedForward(embed_dim, hidden_dim=embed_dim, dropout=dropout)",
+        ),
+        ("for _ in range(depth)", "for _ in range(1)"),
+    )
+    (tmp_path / "exercise7_classifier.py").write_text(text, encoding="utf-8")
+    said = _told(grade(tmp_path, "exercise7"), "build_classifier")
+    assert "; or when the hidden width is embed_dim" in said
+
+
 def test_line_that_ends_a_case_is_told_beside_a_named_mistake(grade_text: GradeText) -> None:
     """A warm-up that lasts a step too long divides by zero where there is none."""
     text = edited(solution("exercise12"), ("if step < warmup:", "if step <= warmup:"))

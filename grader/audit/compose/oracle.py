@@ -292,12 +292,17 @@ class Oracle:
         return [self._bare(made), *map(self.material.plain, ways)]
 
     def _acting(self, made: Composition, target: str) -> list[Plant]:
-        """The bugs that change something where they are; of those that hide each other, all."""
+        """The bugs that change something where they are; of those that hide each other, all.
+
+        Those that undo each other are right code.
+        """
         bare = self._bare(made)
         ways = self._ways(made, target)
-        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
         nothing = bare.without(*bare.plants)
-        if acting or self._alike(bare, nothing, target, ways):
+        if self._alike(bare, nothing, target, ways):
+            return []
+        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
+        if acting:
             return acting
         alone = [(p, bare.without(*(o for o in bare.plants if o != p))) for p in bare.plants]
         return [p for p, one in alone if not self._alike(one, nothing, target, ways)]

@@ -44,7 +44,7 @@ _FORMS = (
 _TOLD = (
     ("computes in float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
-    ("no dropout acts", ()),
+    ("no dropout acts", ("no-dropout",)),
     (_DRAWN, ()),
     (r"`dropout` is [\d.]+ where it is not given", ("dropout",)),
     ("(have|has) (no bias|a bias only where bias=True is given)", ("bias-missing",)),
