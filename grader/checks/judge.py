@@ -10,7 +10,7 @@ from functools import cached_property
 
 from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
-from grader.compare.covered import checks_failed_by
+from grader.compare.covered import acts_in, checks_failed_by
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -249,9 +249,9 @@ def point_to_hint(
 ) -> list[CheckResult]:
     """Where the mistake is named, its hint is the better next step, of gradients too.
 
-    So it is of the properties that fail with it. Of several bugs that are a target's `own`, each
-    has its own checks; what none of those that are named fails is for another reason. A line that
-    is known to cut gradients off is better still.
+    So it is of the properties that fail with it, and of what an exception leaves open. Of several
+    bugs that are a target's `own`, each has its own checks; what none of those that are named fails
+    is for another reason. A line that is known to cut gradients off is better still.
     """
     line = cut_at(evidence)
     failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}
@@ -259,12 +259,16 @@ def point_to_hint(
     pointed = []
     for r in results:
         bugs = [bug for bug in found.bugs if r.id in failed_by[bug]]
+        if r.kind in (Kind.SHAPE, Kind.NUMERIC) and r.case:
+            ended, case = r.place is not None, r.case.name
+            bugs = [bug for bug in bugs if acts_in(evidence, bug, case, raised=ended)]
         of_property = r.kind is Kind.PROPERTY and r.failed and not r.told and bool(bugs)
         of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in (*_OF_FORM, evidence.words.affine) and bool(bugs)
         of_values = r.next_step in (BY_HAND, NOT_FINITE) and bool(bugs or not found.bugs)
-        if of_values or gradient or of_property or of_form:
+        of_error = r.place is not None and r.next_step.endswith("?") and bool(bugs)
+        if of_values or gradient or of_property or of_form or of_error:
             step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])
             r = replace(r, next_step=step)
         pointed.append(r)

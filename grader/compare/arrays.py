@@ -84,8 +84,8 @@ def distance(actual: Array, expected: Array, tolerance: Tolerance) -> float:
 
 
 def is_near(actual: Array, expected: Array) -> bool:
-    """Whether finite arrays of one shape differ by a fiftieth of the greatest number, at most."""
-    return bool(_apart(actual, expected).max() <= np.abs(expected).max() / 50)
+    """Whether finite arrays of one shape differ by a twentieth of the greatest number, at most."""
+    return bool(_apart(actual, expected).max() <= np.abs(expected).max() / 20)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,15 @@ import numpy as np
 
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT
+from grader.records.answers import AnswerStatus
 from grader.records.calls import Array
 from grader.records.ids import CheckId
 from grader.records.key import bug_id
 from grader.records.results import CheckResult, Kind, Status
-from grader.records.signatures import Suspects
+from grader.records.signatures import Code, Suspects
 from grader.worker.protocol import Action
+
+_RAISED = list(AnswerStatus).index(AnswerStatus.RAISED)
 
 
 def checks_failed_by(
@@ -30,6 +33,25 @@ def checks_failed_by(
     shown = {check for place, check in enumerate(judged) if failing[place]}
     waits = [r.id for r in results if r.kind is Kind.PROPERTY and r.status is Status.SKIPPED]
     return shown | {check for check in waits if _alike(evidence, own.only(rows), check)}
+
+
+def acts_in(evidence: Evidence, bug: str, case: str, *, raised: bool = False) -> bool:
+    """Whether a bug changes the outputs of the cases of a name, or ends one in an exception."""
+    own, right = evidence.key.suspects.get(evidence.target.name), evidence.right
+    places = [
+        place
+        for place, call in enumerate(evidence.calls)
+        if call.action is Action.FORWARD and evidence.case(call).name == case
+    ]
+    if own is None or not places:
+        return not raised
+    rows = [row for row, names in enumerate(own.names) if all(bug_id(n) == bug for n in names)]
+    ended = own.codes[np.ix_(rows, places)][..., Code.ENDED]
+    if raised:
+        return bool((ended == _RAISED).any())
+    alone = own.only(np.isin(np.arange(len(own.names)), rows)).of_values(places)
+    same, _ = alone.equal_calls(right.of_values(places), STRICT)
+    return not same.all()
 
 
 def explain_cases(evidence: Evidence, bugs: Collection[str], groups: Collection[str]) -> bool:

@@ -216,7 +216,9 @@ class _Look:
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
         counts = (self.seen, self.right, self.rows)
-        found = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)} or found
+        fits = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)}
+        rough = (ns for ns in found if self.own.may_register(ns, *counts, roughly=True))
+        found = fits or {names: found[names] for names in rough}
         likely = {name for names in possible.names for name in names}
         return {names: d for names, d in found.items() if likely.issuperset(names)} or found
 

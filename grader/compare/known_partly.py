@@ -91,7 +91,8 @@ def _of_some(
     left = left_by_text(evidence, [fit.names for fit in rest], aside)
     rest = [fit for fit in rest if fit.names in left]
     alone = rest if own.count_behaviours(fit.names for fit in rest) == 1 else []
-    return _worded(evidence, found, alone[:1], look.count_wrong(), located)
+    drawn = look.is_drawn_beyond(found[0].explained)
+    return _worded(evidence, found, alone[:1], look.count_wrong(), located, drawn=drawn)
 
 
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
@@ -137,6 +138,12 @@ class _Look:
         """Return how many cases are wrong, and how many of them gave an output."""
         wrong = [call for call, right in zip(self.calls, self.right, strict=True) if not right]
         return len(wrong), sum(self._ended(call) for call in wrong)
+
+    def is_drawn_beyond(self, explained: Array) -> bool:
+        """Whether outputs of all other wrong cases are drawn at random."""
+        left = np.flatnonzero(self.wrong & ~explained)
+        infos = [self.evidence.answers[self.calls[i].id].info for i in left]
+        return bool(infos) and all(info.random for info in infos)
 
     def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
         """The suspects that explain most of the wrong cases, and break no right one.
@@ -245,12 +252,14 @@ def _worded(
     rest: Sequence[_Fit],
     cases: tuple[int, int],
     located: Diagnosis | None,
+    *,
+    drawn: bool,
 ) -> Diagnosis:
     book, wrong = evidence.key.book, cases[0]
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
     bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    others = _of_others(cases, count, alone)
+    others = _of_others(cases, count, alone, drawn=drawn)
     some = f"{wrong} cases are wrong. In {count} of them"
     where = some if count < wrong else f"In all {wrong} wrong cases"
     said = (
@@ -267,13 +276,18 @@ def _worded(
     )
 
 
-def _of_others(cases: tuple[int, int], count: int, alone: Sequence[Sequence[KnownBug]]) -> str:
+def _of_others(
+    cases: tuple[int, int], count: int, alone: Sequence[Sequence[KnownBug]], *, drawn: bool
+) -> str:
     """Say what is so of the wrong cases that the first bugs do not explain.
 
-    `cases` are how many are wrong, and how many of these gave an output.
+    `cases` are how many are wrong, and how many of these gave an output; those that are left may be
+    `drawn` at random.
     """
     wrong, compared = cases
     left = f"In the other {'one' if wrong - count == 1 else wrong - count}"
     if alone:
         return f"{left} it equals what comes out when {ways_of(alone)}"
+    if drawn:
+        return f"{left} two runs give two outputs: they cannot be compared"
     return f"{left} it does not" if compared > count else f"{left} no output came"

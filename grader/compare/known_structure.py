@@ -151,7 +151,7 @@ class _Counts:
         numeric = evidence.numeric_calls(Action.FORWARD)
         main = {call.case for call in numeric if evidence.case(call).main}
         telling = telling_calls(evidence.key, evidence.target.name)
-        main |= {call.case for call in telling if not evidence.case(call).construct}
+        main |= {call.case for call in telling if not evidence.case(call).gives}
         self._usual = {row for row, call in enumerate(calls) if call.case in main}
         self._due = self._sizes(evidence.right.codes, range(len(calls)))
         ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]

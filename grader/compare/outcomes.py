@@ -84,7 +84,8 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
         return unanswered(evidence, call, answer)
     if group is Group.OUTPUT and (wrong := _form(evidence, answer)):
         return replace(wrong, case=case)
-    precision = dtype
+    precision, tolerances = dtype, evidence.course.tolerances
+    tolerances = tolerances.of_gradients if group is Group.GRADIENT else tolerances
     for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
         actual = answer.tensors.get(name)
         label = _label(evidence, name)
@@ -92,7 +93,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             continue  # which costs the points of the case of biases
         if actual is None:
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
-        matched = match(actual, expected, evidence.course.tolerances, free=call.free)
+        matched = match(actual, expected, tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
             if group is Group.OUTPUT and wrong_here.fault is Fault.SHAPE:
                 wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)

@@ -21,6 +21,8 @@ def product(found: Found, scene: Scene) -> Reason:
     rows, came, due, out = (int(number) for number in found.groups())
     if linear := scene.line.made_as("Linear"):
         layer, made = linear
+        if overwritten := _overwritten(scene, layer, found):
+            return overwritten
         brought = scene.rearranging((rows, came), (scene.input_rows, due))
         if brought:
             return Reason(
@@ -37,6 +39,22 @@ def product(found: Found, scene: Scene) -> Reason:
     return Reason(f"{what}: print both shapes just before the line")
 
 
+def _overwritten(scene: Scene, layer: Layer, found: Found) -> Reason | None:
+    """Say where a name got another value, whose first value would have fitted a layer."""
+    _, came, due, _ = (int(number) for number in found.groups())
+    name = scene.line.input_name
+    fits = scene.input_shape[-1:] == (due,)
+    line = scene.line.assigned(name) if name and fits and layer.argument == name else 0
+    if not line:
+        return None
+    return Reason(
+        f"`{layer.name}` takes vectors of length {due} and gets vectors of length {came}: line "
+        f"{line} gives `{name}` another value. Should `{layer.name}` read what came in? Then give "
+        "that value another name",
+        Trap.ANOTHER_INPUT,
+    )
+
+
 def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reason:
     _, came, due, out = (int(number) for number in found.groups())
     needs = f"`{layer.name}` takes vectors of length {due}"
@@ -50,7 +68,7 @@ def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reaso
     how = f"{needs} and gets vectors of length {came}: it is made as `{shown(made)}`"
     if came == out and len(made.args) > 1:
         return Reason(f"{how}: are its sizes exchanged, or should it read another tensor?")
-    return Reason(how)
+    return Reason(f"{how}: which of both is wrong, the layer or what it gets?")
 
 
 def batched(found: Found, scene: Scene) -> Reason:
@@ -71,7 +89,7 @@ def batched(found: Found, scene: Scene) -> Reason:
     turn = (
         "look at which axes change places"
         if _TURNS.search(scene.code)
-        else "is an exchange of its last two axes missing?"
+        else "do two axes of one of them have to change places, or is it another tensor?"
     )
     return Reason(
         f"the first factor has rows of {inner} numbers, so the second needs {inner} rows, and it "
@@ -235,8 +253,8 @@ def table_too_short(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as 
         )
     rows, width = (shown(one) for one in table[1].args[:2])
     return Reason(
-        f"an index is below 0 or beyond the last row of `{table[0].name}`: it is made with "
-        f"`{rows}` rows of length `{width}`, in that order"
+        f"an index is below 0 or beyond the last row of `{table[0].name}`, which is made with "
+        f"`{rows}` rows of length `{width}`: are there too few, or is the index wrong?"
     )
 
 
@@ -264,5 +282,10 @@ RULES = (
     (r"subscript (\w) has size (\d+) .*previously seen size (\d+)", subscripts),
     (r"subscripts in the equation \((\d+)\) .*dimensions \((\d+)\) for operand (\d+)", letters),
     (r"index out of range in self", table_too_short),
+    (r"selected index k out of range", lambda *_: Reason(
+        "more of the largest numbers are asked for than there are: ask for as many as there are at "
+        "most, with min(...)")),
+    (r"probability tensor contains either", lambda *_: Reason(
+        "what is drawn from holds a NaN, an infinite or a negative number: look at what makes it")),
     (r"split_sizes to sum exactly to (\d+) .*split_sizes=\[([\d, ]+)\]", sum_of_parts),
 )  # fmt: skip

@@ -101,6 +101,18 @@ class Statement:
         names = [argument.arg for argument in self.function.args.args]
         return next((name for name in names if name != "self"), "")
 
+    def assigned(self, name: str) -> int:
+        """Return the last line of the function, before this one, that assigns to a name; or 0."""
+        nodes = ast.walk(self.function) if self.function else iter(())
+        lines = [
+            node.lineno
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            and (node.end_lineno or node.lineno) < self.line
+            and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+        ]
+        return max(lines, default=0)
+
     def made(self, attribute: str) -> list[ast.expr]:
         """Return what the class assigns to an attribute of self, in order."""
         nodes = ast.walk(self.owner) if self.owner else iter(())

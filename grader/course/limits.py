@@ -54,6 +54,9 @@ class OwnLimits(Record):
     )
 
 
+_ENLARGED = 10  # times as far may gradients be off in float32 as values are
+
+
 class Tolerance(Record):
     """How far two numbers may be apart: atol + rtol * |expected|."""
 
@@ -66,3 +69,9 @@ class Tolerances(Record):
 
     float64: Tolerance = Field(description="for the first comparison")
     float32: Tolerance = Field(description="for code that insists on float32")
+
+    @property
+    def of_gradients(self) -> "Tolerances":
+        """Those of gradients, which carry on what values are off by in float32, and enlarge it."""
+        rtol, atol = (_ENLARGED * one for one in (self.float32.rtol, self.float32.atol))
+        return Tolerances(float64=self.float64, float32=Tolerance(rtol=rtol, atol=atol))

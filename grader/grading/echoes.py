@@ -155,7 +155,9 @@ def _known(one: Judged) -> set[str]:
 
 def _same(shown: Sequence[Judged]) -> str:
     names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
-    return f"same mistake{'s' if len(shown) > 1 else ''} as in {names}."
+    told = [one.diagnosis for one in shown if one.diagnosis]
+    several = len(told) > 1 or any(len(one.bugs) > 1 and not one.either for one in told)
+    return f"same mistake{'s' if several else ''} as in {names}."
 
 
 def can_spoil(used: Evidence, case: DrawnCase | ShownCase) -> bool:

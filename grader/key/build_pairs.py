@@ -45,14 +45,15 @@ def _sign_pairs(
     shown: set[str],
     sized: set[str],
 ) -> Iterator[tuple[tuple[str, str], Signature]]:
-    """Yield the names and the answers of two bugs of which at least one is the target's own."""
+    """Yield the names and the answers of two bugs: one is the target's own, or both another's."""
     looks = [_look(runner, mutant, target) for mutant in mutants]
     # where a factory builds what fits its parts in some cases alone, these show another bug
     seen = shown | sized if target.kind is TargetKind.FACTORY else shown
     made = set()
     for (first, one), (second, other) in combinations(zip(mutants, looks, strict=True), 2):
         keys, names = (first.bug.key, second.bug.key), (first.name, second.name)
-        own = target.name in (first.bug.target, second.bug.target) and len(set(keys)) > 1
+        targets = {first.bug.target, second.bug.target}
+        own = (target.name in targets or len(targets) == 1) and len(set(keys)) > 1
         audits = sized.issuperset(keys)
         own &= audits or seen.issuperset(keys)
         if (names, one, other) in made or not own:

@@ -90,7 +90,8 @@ class Dropout(Kind):
         if acts and not due:
             said = _drawn(answer)
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
-            return f"{when}{said.unasked}"
+            always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
+            return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
         right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
         return NONE_ACTS if due and not acts and not right else ""
 

@@ -23,7 +23,7 @@ from grader.worker.protocol import Action
 _ROUNDING = Tolerance(rtol=1e-6, atol=1e-6)  # a dozen steps of float32's 6e-8
 _EITHER = "its last digits are wrong, as float32, a rounded constant or an epsilon makes them"
 _NEAR = "the output is near the right one, and off by up to"
-_OTHER = "rounding takes it less far, another constant or epsilon as far as that"
+_OTHER = "that is too much for rounding: another constant or epsilon makes such a difference"
 _CONSTANTS = "compare each constant with the lesson's, an epsilon above all"
 
 

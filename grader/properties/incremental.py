@@ -22,8 +22,8 @@ from grader.worker.protocol import Action, Pieces
 _WORDS = ("at once", "piece by piece")
 _TWICE = "twice"  # ends the part of a call that gives each state again
 _AT_ONCE = (
-    "hand on all that later pieces need of earlier ones, and let positions and masks begin where "
-    "the piece before ended"
+    "hand on all that later pieces need of earlier ones, let positions and masks begin where the "
+    "piece before ended, and look for what depends on a piece's length"
 )
 _UNCHANGED = (
     "make a new one, with torch.cat for example: no .append, no += and no writing into what was "

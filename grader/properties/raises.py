@@ -85,8 +85,13 @@ class Raises(Kind):
             message = f"{case.name} goes unnoticed: it should raise {self.error}"
         else:
             return explain_status(evidence, answer, case)
-        step = f"check for it and raise {self.error} with a helpful text"
-        return Judgement(Status.FAILED, message, next_step=step, case=case)
+        return Judgement(Status.FAILED, message, next_step=self._step(answer), case=case)
+
+    def _step(self, answer: Answer) -> str:
+        """What to do where it is not raised, or something else is."""
+        if answer.error is not None and answer.error.type == "AssertionError":
+            return f"raise {self.error} with a helpful text in place of the assert"
+        return f"check for it and raise {self.error} with a helpful text"
 
     def _is_returned(self, answer: Answer) -> bool:
         """Whether the exception that is due came as a value."""

@@ -103,19 +103,32 @@ class Suspects:
         return np.asarray((self.codes[:, rows, Code.CHANGED] & left).any(axis=1))
 
     def may_register(
-        self, names: Sequence[str], seen: Signature, right: Signature, rows: Sequence[int]
+        self,
+        names: Sequence[str],
+        seen: Signature,
+        right: Signature,
+        rows: Sequence[int],
+        *,
+        roughly: bool = False,
     ) -> bool:
-        """Whether bugs together register as many numbers more than is right as are seen."""
+        """Whether bugs together register as many numbers more than is right as are seen.
+
+        Or `roughly`, more where more are counted, and fewer where fewer are.
+        """
+        if roughly:
+            rows = [row for row in rows if seen.codes[row, Code.REGISTERED] >= 0]
 
         def beyond(codes: Array) -> Array:
-            return codes[rows, Code.REGISTERED] - right.codes[rows, Code.REGISTERED]
+            more = codes[rows, Code.REGISTERED] - right.codes[rows, Code.REGISTERED]
+            return np.sign(more) if roughly else np.asarray(more)
 
         ways = [
             [beyond(self.codes[row]) for row, one in enumerate(self.names) if one == (name,)]
             for name in names
         ]
         due = beyond(seen.codes)
-        return any(np.array_equal(np.sum(way, axis=0), due) for way in product(*ways))
+        sums = (np.sum(way, axis=0) for way in product(*ways))
+        return any(np.array_equal(np.sign(one) if roughly else one, due) for one in sums)
 
     def signature(self, row: int) -> Signature:
         """Return one suspect's signature, as a submission's would be; none of it is sampled."""

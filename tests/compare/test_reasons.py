@@ -159,8 +159,8 @@ RAISED = {
         (("self.position_embedding = nn.Embedding(max_len, embed_dim)",
           "self.position_embedding = nn.Embedding(embed_dim // 4, embed_dim)"),
          ("if t > max_len:", "if t > 99:")),
-        "an index is below 0 or beyond the last row of `position_embedding`: it is made with "
-        "`embed_dim // 4` rows of length `embed_dim`, in that order",
+        "an index is below 0 or beyond the last row of `position_embedding`, which is made with "
+        "`embed_dim // 4` rows of length `embed_dim`: are there too few",
     ),
     "an index beyond a table": Raised(
         "exercise6", "LearnedPositionEmbedding",

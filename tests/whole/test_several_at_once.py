@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from support import Grade, GradeText, edited, solution
+from support import Grade, GradeText, edited, find_check, solution
 
-from grader.records.results import ExerciseResult
+from grader.records.results import ExerciseResult, Status
 from grader.report.words import paragraphs
 
 _HEADS = "MultiHeadSelfAttention"
@@ -283,6 +283,57 @@ def test_what_fits_one_of_two_pairs_is_told_as_either(grade: Grade, tmp_path: Pa
     (tmp_path / "exercise7_classifier.py").write_text(text, encoding="utf-8")
     said = _told(grade(tmp_path, "exercise7"), "build_classifier")
     assert "; or when the hidden width is embed_dim" in said
+
+
+@pytest.mark.long  # for the pairs of exercise 1
+def test_two_mistakes_of_what_is_used_are_all_there_is(grade: Grade, tmp_path: Path) -> None:
+    text = edited(
+        solution("exercise1"),
+        ("scores = products * factor", "scores = products"),
+        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores, dim=1)"),
+    )
+    (tmp_path / "exercise1_attention.py").write_text(text, encoding="utf-8")
+    said = _told(grade(tmp_path, "exercise1"), "scaled_dot_product_attention")
+    assert said == "The same mistakes as in `attention_weights`."
+
+
+def test_keys_of_queries_that_are_divided_already_are_one_mistake(grade_text: GradeText) -> None:
+    """As in public code, whose second line divides what the first one has divided."""
+    text = edited(
+        solution("exercise3"),
+        (
+            "folded_keys = fold_heads(keys, self.num_heads)",
+            "folded_queries = folded_queries / folded_queries.size(-1) ** 0.25\n"
+            "        folded_keys = folded_queries / folded_queries.size(-1) ** 0.25",
+        ),
+        (
+            "scaled_dot_product_attention(folded_queries, folded_keys, folded_values)",
+            "scaled_dot_product_attention(folded_queries, folded_keys, folded_values, scale=1.0)",
+        ),
+    )
+    found = [d for d in grade_text({"exercise3": text}).diagnoses if d.target == _HEADS]
+    assert [one.bugs for one in found] == [("keys-from-queries",)]
+
+
+def test_a_name_that_was_given_another_value_is_told(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise3"),
+        (
+            "folded_keys = fold_heads(keys, self.num_heads)",
+            "x = folded_keys = fold_heads(keys, self.num_heads)\n"
+            "        values = self.to_values(x)",
+        ),
+    )
+    result = grade_text({"exercise3": text})
+    steps = [check.next_step for check in result.checks if check.target == _HEADS]
+    assert any("gives `x` another value" in step for step in steps)
+
+
+def test_another_epsilon_keeps_the_gradients_that_are_near(grade_text: GradeText) -> None:
+    text = solution("exercise5").replace("nn.LayerNorm(embed_dim)", "nn.LayerNorm(embed_dim, 1e-6)")
+    result = grade_text({"exercise5": text})
+    assert result.diagnoses
+    assert find_check(result, "EncoderLayer/gradient").status is Status.PASSED
 
 
 def test_line_that_ends_a_case_is_told_beside_a_named_mistake(grade_text: GradeText) -> None:

@@ -125,8 +125,8 @@ class Oracle:
         from grader.audit.compose.program import run_program
 
         calls = self._calls(target, main=main)
-        loaded = any(call.kind is TargetKind.MODULE for call in calls)
-        load = self.material.loading(made) if loaded else ""
+        is_module = any(call.kind is TargetKind.MODULE for call in calls)
+        load = self.material.loading(made) if is_module else ""
         texts = (self.solution, ""), (self.material.text(made), load)
         programs = [(self._reference(text), load) for text, load in texts]
         names = self.exercise.target(target).step_names
@@ -225,14 +225,14 @@ class Oracle:
             for theirs in known
         )
 
-    def registers_as(self, made: Composition, target: str, name: str) -> bool:
-        """Whether as many numbers are registered as under a known bug, wherever both come about.
+    def registers_as(self, made: Composition, target: str, names: Sequence[str]) -> bool:
+        """Whether as many numbers are registered as under known bugs, wherever both come about.
 
         With the deviations, or without them where they are told beside it.
         """
         texts = [self.material.text(one) for one in (made, self._bare(made))]
         own = [registered(self._answers(text, target)) for text in texts]
-        known = [registered(self._answers(text, target)) for text in self._known([name], target)]
+        known = [registered(self._answers(text, target)) for text in self._known(names, target)]
         return any(
             both and all(mine[call] == theirs[call] for call in both)
             for mine, theirs in product(own, known)
@@ -292,20 +292,15 @@ class Oracle:
         return [self._bare(made), *map(self.material.plain, ways)]
 
     def _acting(self, made: Composition, target: str) -> list[Plant]:
-        """The bugs that change something where they are; of those that hide each other, all.
-
-        Those that undo each other are right code.
-        """
+        """The bugs that change something where they are; of those that hide each other, all."""
         bare = self._bare(made)
         ways = self._ways(made, target)
         nothing = bare.without(*bare.plants)
         if self._alike(bare, nothing, target, ways):
-            return []
-        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
-        if acting:
-            return acting
+            return []  # they undo each other
         alone = [(p, bare.without(*(o for o in bare.plants if o != p))) for p in bare.plants]
-        return [p for p, one in alone if not self._alike(one, nothing, target, ways)]
+        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
+        return acting or [p for p, one in alone if not self._alike(one, nothing, target, ways)]
 
     def _alike(
         self, one: Composition, other: Composition, target: str, ways: Sequence[Arrangement]

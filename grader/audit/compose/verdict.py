@@ -257,7 +257,7 @@ class _Judge:
             at = (self.made, name)
             false = [bug for bug in false if not self.oracle.equals_at_step(*at, bug, found.step)]
         if any(said in found.evidence for said in _REGISTERS):
-            false = [b for b in false if not self.oracle.registers_as(self.made, name, b)]
+            false = [b for b in false if not self._registers(b, found.bugs)]
         if _BEHAVES in found.evidence:
             false = [b for b in false if not self.oracle.behaves_as(self.made, name, b)]
         equal = self._equal_ways(list(dict.fromkeys([*found.bugs, *self.around])), _scope(found))
@@ -267,6 +267,11 @@ class _Judge:
         if apart:
             said = f"{', '.join(apart)}: {found.evidence}"
             yield self._fault("a name that is not so", said)
+
+    def _registers(self, bug: str, named: Sequence[str]) -> bool:
+        """Whether as many numbers are registered as under a bug, alone or beside another named."""
+        ways = [[bug], *([bug, other] for other in named if other != bug)]
+        return any(self.oracle.registers_as(self.made, self.target.name, way) for way in ways)
 
     def _equal_ways(self, names: Sequence[str], scope: Scope = Scope.EVERY) -> list[list[str]]:
         """Those of some names, and of their pairs, whose values are the composition's."""
