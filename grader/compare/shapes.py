@@ -68,7 +68,7 @@ def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reaso
     how = f"{needs} and gets vectors of length {came}: it is made as `{shown(made)}`"
     if came == out and len(made.args) > 1:
         return Reason(f"{how}: are its sizes exchanged, or should it read another tensor?")
-    return Reason(f"{how}: which of both is wrong, the layer or what it gets?")
+    return Reason(f"{how}: is the layer wrong, or what it gets?")
 
 
 def batched(found: Found, scene: Scene) -> Reason:

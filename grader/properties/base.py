@@ -1,7 +1,7 @@
 """What every kind of property is made of."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 import numpy as np
@@ -49,6 +49,12 @@ class Kind(Property):
         "" where its own sentence says it best.
         """
         return ""
+
+
+def acts(tensors: Mapping[str, Array]) -> bool:
+    """Whether some number of an output varies from mask to mask."""
+    spread = of_group(tensors, Group.SECOND).values()
+    return any(float(np.nan_to_num(one).max(initial=0.0)) >= STILL for one in spread)
 
 
 def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:

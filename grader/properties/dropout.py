@@ -1,6 +1,5 @@
 """Dropout, compared by statistics."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -17,14 +16,15 @@ from grader.properties.base import (
     STILL,
     Kind,
     StandIns,
+    acts,
     answers_of,
     asked_of,
     needs_factory,
 )
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Array, Call
+from grader.records.calls import Call
 from grader.records.results import Status
-from grader.worker.names import Drew, Group, of_group, tensor_name
+from grader.worker.names import Drew, Group, tensor_name
 from grader.worker.protocol import Action
 
 
@@ -86,14 +86,14 @@ class Dropout(Kind):
         answer = answers_of(evidence, [call])[call.id]
         if answer.status is not AnswerStatus.OK:
             return ""
-        due, acts = (_acts(one.tensors) for one in (evidence.key.answers[call.id], answer))
-        if acts and not due:
+        due, came = (acts(one.tensors) for one in (evidence.key.answers[call.id], answer))
+        if came and not due:
             said = _drawn(answer)
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
         right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
-        return NONE_ACTS if due and not acts and not right else ""
+        return NONE_ACTS if due and not came and not right else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -113,12 +113,6 @@ class Dropout(Kind):
 def _drawn(answer: Answer) -> _Drawn:
     """Return the words for what is drawn in an answer: of dropout only where nothing else drew."""
     return _OF_DROPOUT if answer.info.drew is Drew.DROPOUT else _OF_MORE
-
-
-def _acts(tensors: Mapping[str, Array]) -> bool:
-    """Whether some number is drawn."""
-    spread = of_group(tensors, Group.SECOND).values()
-    return any(float(np.nan_to_num(one).max(initial=0.0)) >= STILL for one in spread)
 
 
 def _is_exact(evidence: Evidence) -> bool:

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
@@ -10,10 +9,10 @@ from grader.compare.explain import explain_status
 from grader.compare.outcomes import judge_call
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import NONE_ACTS, STILL, Kind, answers_of
-from grader.records.answers import Answer, AnswerStatus
+from grader.properties.base import NONE_ACTS, Kind, acts, answers_of
+from grader.records.answers import AnswerStatus
 from grader.records.results import Status
-from grader.worker.names import Group, of_group
+from grader.worker.names import Group
 from grader.worker.protocol import Action
 
 _MASKS = 8  # by which it shows that there are any
@@ -40,7 +39,7 @@ class Varies(Kind):
         call, _ = evidence.calls_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
         right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
-        still = answer.status is AnswerStatus.OK and not _acts(answer)
+        still = answer.status is AnswerStatus.OK and not acts(answer.tensors)
         return NONE_ACTS if still and not right else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
@@ -57,7 +56,7 @@ class Varies(Kind):
                 next_step=evidence.words.by_mode,
                 case=case,
             )
-        if _acts(answer):
+        if acts(answer.tensors):
             return PASSED
         return Judgement(
             Status.FAILED,
@@ -65,9 +64,3 @@ class Varies(Kind):
             next_step="pass `dropout` on to every part that takes it",
             case=case,
         )
-
-
-def _acts(answer: Answer) -> bool:
-    """Whether some number is drawn."""
-    spread = of_group(answer.tensors, Group.SECOND).values()
-    return any(float(np.nan_to_num(a).max()) > STILL for a in spread if a.size)
