@@ -43,7 +43,7 @@ def test_two_mistakes_of_a_helper_are_none_of_what_uses_it(grade: Grade, tmp_pat
     order = ("return queries, keys, values", "return queries, values, keys")
     first, head = _graded(grade, tmp_path / "work", "exercise2", _KEYS, order).diagnoses
     assert set(first.bugs) == {"keys-from-queries", "wrong-return-order"}
-    assert (head.evidence, head.hint) == ("The same mistake as in `QKVProjection`.", "")
+    assert (head.evidence, head.hint) == ("The same mistakes as in `QKVProjection`.", "")
 
 
 @pytest.mark.long
