@@ -1,9 +1,10 @@
 """Several mistakes and deviations at once, as people write them: each is told, and nothing else."""
 
+import shutil
 from pathlib import Path
 
 import pytest
-from support import Grade, GradeText, edited, find_check, solution
+from support import ROOT, Grade, GradeText, edited, find_check, solution
 
 from grader.records.results import ExerciseResult, Status
 from grader.report.words import paragraphs
@@ -51,6 +52,13 @@ class MultiHeadSelfAttention(nn.Module):
 
 def _told(result: ExerciseResult, target: str) -> str:
     return " ".join(d.sentence for d in result.diagnoses if d.target == target)
+
+
+def _with_parts(folder: Path, name: str, text: str) -> None:
+    """Write a submission whose earlier exercises are right, as a factory is made of them."""
+    for one in (ROOT / "solutions").glob("exercise*.py"):
+        shutil.copy(one, folder)
+    (folder / name).write_text(text, encoding="utf-8")
 
 
 def test_mistake_is_named_beside_biases_and_options_that_are_no_argument(
@@ -262,7 +270,7 @@ def test_of_what_a_factory_builds_two_mistakes_are_told(
 ) -> None:
     """Its values can be compared where it is made of correct parts, in some cases alone."""
     text = edited(solution("exercise10"), *changes)
-    (tmp_path / "exercise10_language_model.py").write_text(text, encoding="utf-8")
+    _with_parts(tmp_path, "exercise10_language_model.py", text)
     result = grade(tmp_path, "exercise10")
     (found,) = (one for one in result.diagnoses if one.target == "build_language_model")
     assert set(found.bugs) == named
@@ -280,7 +288,7 @@ def test_what_fits_one_of_two_pairs_is_told_as_either(grade: Grade, tmp_path: Pa
         ),
         ("for _ in range(depth)", "for _ in range(1)"),
     )
-    (tmp_path / "exercise7_classifier.py").write_text(text, encoding="utf-8")
+    _with_parts(tmp_path, "exercise7_classifier.py", text)
     said = _told(grade(tmp_path, "exercise7"), "build_classifier")
     assert "; or when the hidden width is embed_dim" in said
 
