@@ -233,7 +233,10 @@ def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(
 
 
 _ONE = ("for _ in range(depth)]", "for _ in range(1)]")
-_REVERSED = ("mask = causal_mask(x.size(1), device=x.device)", "mask = causal_mask(x.size(1)).T")
+_REVERSED = (
+    "mask = causal_mask(x.size(1), device=x.device)",
+    "mask = causal_mask(x.size(1), device=x.device).T",
+)
 _NO_DROPOUT = ("Block(embed_dim, num_heads, dropout)", "Block(embed_dim, num_heads, 0.0)")
 _POST = (
     (
