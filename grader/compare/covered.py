@@ -37,7 +37,7 @@ def checks_failed_by(
 
 def acts_in(evidence: Evidence, bug: str, case: str, *, raised: bool = False) -> bool:
     """Whether a bug changes the outputs of the cases of a name, or ends one in an exception."""
-    own, right = evidence.key.suspects.get(evidence.target.name), evidence.right
+    own = evidence.key.suspects.get(evidence.target.name)
     places = [
         place
         for place, call in enumerate(evidence.calls)
@@ -45,12 +45,10 @@ def acts_in(evidence: Evidence, bug: str, case: str, *, raised: bool = False) ->
     ]
     if own is None or not places:
         return not raised
-    rows = [row for row, names in enumerate(own.names) if all(bug_id(n) == bug for n in names)]
-    ended = own.codes[np.ix_(rows, places)][..., Code.ENDED]
+    alone = own.only(np.array([all(bug_id(name) == bug for name in names) for names in own.names]))
     if raised:
-        return bool((ended == _RAISED).any())
-    alone = own.only(np.isin(np.arange(len(own.names)), rows)).of_values(places)
-    same, _ = alone.equal_calls(right.of_values(places), STRICT)
+        return bool((alone.codes[:, places, Code.ENDED] == _RAISED).any())
+    same, _ = alone.of_values(places).equal_calls(evidence.right.of_values(places), STRICT)
     return not same.all()
 
 

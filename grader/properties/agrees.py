@@ -10,7 +10,15 @@ from grader.compare.outcomes import judge_call
 from grader.course.cases import Case
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import EARLIER, Kind, StandIns, asked_of, needs_factory, needs_tensor
+from grader.properties.base import (
+    EARLIER,
+    Kind,
+    StandIns,
+    asked_of,
+    has_right_values,
+    needs_factory,
+    needs_tensor,
+)
 from grader.records.calls import Call
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
@@ -64,8 +72,7 @@ class Agrees(Kind):
     def deviation(self, evidence: Evidence) -> str:
         """What is random on the case alone, beside wrong values: they are no other mistake's."""
         calls, others = evidence.calls_of(self.name), evidence.numeric_calls(Action.FORWARD)
-        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
-        if right or not all(_is_random(evidence, c) for c in calls):
+        if has_right_values(evidence) or not all(_is_random(evidence, c) for c in calls):
             return ""
         often = any(_is_random(evidence, call) for call in others)
         return "" if often else f"numbers are drawn at random {evidence.case(calls[0]).name}"

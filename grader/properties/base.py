@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from grader.compare.evidence import Evidence, Judgement
+from grader.compare.outcomes import judge_call
 from grader.course.models import Course, Exercise, Property, Target
 from grader.plan.planner import TargetPlanner
 from grader.records.answers import Answer, AnswerStatus
@@ -49,6 +50,11 @@ class Kind(Property):
         "" where its own sentence says it best.
         """
         return ""
+
+
+def has_right_values(evidence: Evidence) -> bool:
+    """Whether the first outputs that can be compared are right."""
+    return judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
 
 
 def acts(tensors: Mapping[str, Array]) -> bool:

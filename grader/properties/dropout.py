@@ -19,6 +19,7 @@ from grader.properties.base import (
     acts,
     answers_of,
     asked_of,
+    has_right_values,
     needs_factory,
 )
 from grader.records.answers import Answer, AnswerStatus
@@ -92,8 +93,7 @@ class Dropout(Kind):
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
-        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
-        return NONE_ACTS if due and not came and not right else ""
+        return NONE_ACTS if due and not came and not has_right_values(evidence) else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

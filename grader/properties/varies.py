@@ -6,13 +6,11 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
-from grader.compare.outcomes import judge_call
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import NONE_ACTS, Kind, acts, answers_of
+from grader.properties.base import NONE_ACTS, Kind, acts, answers_of, has_right_values
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
-from grader.worker.names import Group
 from grader.worker.protocol import Action
 
 _MASKS = 8  # by which it shows that there are any
@@ -38,9 +36,8 @@ class Varies(Kind):
         """Dropout that is not there, beside wrong values."""
         call, _ = evidence.calls_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
-        right = judge_call(evidence, evidence.bound_call, Group.OUTPUT).passed
         still = answer.status is AnswerStatus.OK and not acts(answer.tensors)
-        return NONE_ACTS if still and not right else ""
+        return NONE_ACTS if still and not has_right_values(evidence) else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

@@ -1,10 +1,9 @@
 """Several mistakes and deviations at once, as people write them: each is told, and nothing else."""
 
-import shutil
 from pathlib import Path
 
 import pytest
-from support import ROOT, Grade, GradeText, edited, find_check, solution
+from support import Grade, GradeText, edited, find_check, grade_edited, solution
 
 from grader.records.results import ExerciseResult, Status
 from grader.report.words import paragraphs
@@ -52,13 +51,6 @@ class MultiHeadSelfAttention(nn.Module):
 
 def _told(result: ExerciseResult, target: str) -> str:
     return " ".join(d.sentence for d in result.diagnoses if d.target == target)
-
-
-def _with_parts(folder: Path, name: str, text: str) -> None:
-    """Write a submission whose earlier exercises are right, as a factory is made of them."""
-    for one in (ROOT / "solutions").glob("exercise*.py"):
-        shutil.copy(one, folder)
-    (folder / name).write_text(text, encoding="utf-8")
 
 
 def test_mistake_is_named_beside_biases_and_options_that_are_no_argument(
@@ -206,13 +198,14 @@ def test_masks_of_another_number_are_named(grade_text: GradeText) -> None:
 @pytest.mark.long  # for the pairs of exercise 11
 def test_places_without_a_number_hide_no_second_mistake(grade: Grade, tmp_path: Path) -> None:
     """A first position that sees nothing is NaN, which is at no distance from anything."""
-    text = edited(
-        solution("exercise11"),
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise11",
         ("visible = places <= places[-t:, None]", "visible = places < places[-t:, None]"),
         (" / d**0.5", ""),
     )
-    (tmp_path / "exercise11_generation.py").write_text(text, encoding="utf-8")
-    (found,) = grade(tmp_path, "exercise11").diagnoses
+    (found,) = result.diagnoses
     assert set(found.bugs) == {"diagonal-hidden", "missing-scale"}
 
 
@@ -221,13 +214,14 @@ def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(
     grade: Grade, tmp_path: Path
 ) -> None:
     """A table that is detached is no second table, which would be counted."""
-    text = edited(
-        solution("exercise10"),
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise10",
         ("hidden = self.norm(decoded)", "hidden = decoded"),
         ("self.token_embedding.weight.T", "self.token_embedding.weight.data.T"),
     )
-    (tmp_path / "exercise10_language_model.py").write_text(text, encoding="utf-8")
-    said = _told(grade(tmp_path, "exercise10"), "LanguageModel")
+    said = _told(result, "LanguageModel")
     assert "the last norm is missing, and the table is detached" in said
     assert "another parameter" not in said
 
@@ -272,9 +266,7 @@ def test_of_what_a_factory_builds_two_mistakes_are_told(
     beside: tuple[str, ...],
 ) -> None:
     """Its values can be compared where it is made of correct parts, in some cases alone."""
-    text = edited(solution("exercise10"), *changes)
-    _with_parts(tmp_path, "exercise10_language_model.py", text)
-    result = grade(tmp_path, "exercise10")
+    result = grade_edited(grade, tmp_path, "exercise10", *changes)
     (found,) = (one for one in result.diagnoses if one.target == "build_language_model")
     assert set(found.bugs) == named
     assert found.deviations == beside
@@ -283,28 +275,30 @@ def test_of_what_a_factory_builds_two_mistakes_are_told(
 @pytest.mark.long  # for the pairs of exercise 7
 def test_what_fits_one_of_two_pairs_is_told_as_either(grade: Grade, tmp_path: Path) -> None:
     """One layer has as many parameters as one that is used again and again, of any width."""
-    text = edited(
-        solution("exercise7"),
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise7",
         (
             "FeedForward(embed_dim, dropout=dropout)",
             "FeedForward(embed_dim, hidden_dim=embed_dim, dropout=dropout)",
         ),
         ("for _ in range(depth)", "for _ in range(1)"),
     )
-    _with_parts(tmp_path, "exercise7_classifier.py", text)
-    said = _told(grade(tmp_path, "exercise7"), "build_classifier")
+    said = _told(result, "build_classifier")
     assert "; or when the hidden width is embed_dim" in said
 
 
 @pytest.mark.long  # for the pairs of exercise 1
 def test_two_mistakes_of_what_is_used_are_all_there_is(grade: Grade, tmp_path: Path) -> None:
-    text = edited(
-        solution("exercise1"),
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise1",
         ("scores = products * factor", "scores = products"),
         ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores, dim=1)"),
     )
-    (tmp_path / "exercise1_attention.py").write_text(text, encoding="utf-8")
-    said = _told(grade(tmp_path, "exercise1"), "scaled_dot_product_attention")
+    said = _told(result, "scaled_dot_product_attention")
     assert said == "The same mistakes as in `attention_weights`."
 
 
