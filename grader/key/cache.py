@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -28,6 +29,7 @@ Build = Callable[[Sequence[KeyOrder], Callable[[str], None]], None]
 
 PUBLIC_SECRET = b"public"
 _KEPT = 12  # keys of other contents that stay in the cache
+_IN_USE = 3600.0  # seconds since a content's last use in which another process may still build it
 
 
 def build_keys(orders: Sequence[KeyOrder], on_built: Callable[[str], None]) -> None:
@@ -226,7 +228,9 @@ def orders_for(
 
 
 def _forget_old(cache: Path, current: Path) -> None:
-    """Remove all keys of other contents but those that were used last."""
-    places = [p for p in cache.iterdir() if p.is_dir() and p != current]
-    for place in sorted(places, key=lambda p: p.stat().st_mtime)[:-_KEPT]:
-        shutil.rmtree(place, ignore_errors=True)
+    """Remove all keys of other contents but those that were used last or are in use."""
+    places = {p: p.stat().st_mtime for p in cache.iterdir() if p.is_dir() and p != current}
+    in_use = time.time() - _IN_USE
+    for place in sorted(places, key=places.__getitem__)[:-_KEPT]:
+        if places[place] < in_use:
+            shutil.rmtree(place, ignore_errors=True)

@@ -46,3 +46,19 @@ def test_what_trains_is_sent_with_trainings_alone(keys: Keys) -> None:
     assert not any(samples & names for names in sent)
     named = {name for call in key.plan.calls for name in call.parameters.values()}
     assert named <= set().union(*sent)
+
+
+def test_keys_that_another_process_builds_stay(
+    folder: CourseFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("GRADE_CACHE", str(cache))
+    for number in range(30):
+        (cache / f"{number}").mkdir(parents=True)
+    for number in range(15):
+        os.utime(cache / f"{number}", (number, number))
+    with pytest.raises(InternalError, match="far enough"):
+        load_keys(folder, ["exercise1"], HIDDEN, secret=b"another", build=_stop)
+    left = {path.name for path in cache.iterdir()}
+    assert left >= {f"{number}" for number in range(15, 30)}
+    assert not left & {f"{number}" for number in range(15)}
