@@ -211,14 +211,17 @@ class _Look:
         if sum(numbers) < _LEAST:
             return {}  # one case alone has many explanations
         cases = [call for call in self.evidence.numeric_calls(Action.FORWARD) if not call.free]
-        if cases and all(judge_call(self.evidence, c, Group.OUTPUT).passed for c in cases):
+        pieces = [row for row in self.rows if self.calls[row].action is Action.PIECES]
+        right = all(judge_call(self.evidence, c, Group.OUTPUT).passed for c in cases)
+        if cases and right and not self._any_value(pieces):
             return {}  # what a property alone shows needs no two mistakes that cancel out
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
-        counts = (self.seen, self.right, self.rows)
-        fits = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)}
-        rough = (ns for ns in found if self.own.may_register(ns, *counts, roughly=True))
-        found = fits or {names: found[names] for names in rough}
+        if Code.REGISTERED not in self.aside.codes:  # else deviations tell why it is another number
+            counts = (self.seen, self.right, self.rows)
+            fits = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)}
+            rough = (ns for ns in found if self.own.may_register(ns, *counts, roughly=True))
+            found = fits or {names: found[names] for names in rough}
         likely = {name for names in possible.names for name in names}
         return {names: d for names, d in found.items() if likely.issuperset(names)} or found
 

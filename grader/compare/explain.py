@@ -13,7 +13,7 @@ from grader.compare.advice import (
 )
 from grader.compare.biases import lacking_bias
 from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
-from grader.compare.lost import cut_at, local_layer, uncalled
+from grader.compare.lost import astray, cut_at
 from grader.compare.sizes import missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
@@ -300,7 +300,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {shown or 'no parameters'}",
-        uncalled(evidence) or local_layer(evidence) or _seek(evidence, wanted, turned=turned),
+        astray(evidence) or _seek(evidence, wanted, turned=turned),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

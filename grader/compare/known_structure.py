@@ -226,7 +226,8 @@ def _of_one_form(evidence: Evidence, suspects: Suspects, aside: Aside) -> list[N
     rows = [
         row
         for row in value_rows(calls)
-        if evidence.answers[calls[row].id].status is AnswerStatus.OK
+        if calls[row].action is not Action.PIECES
+        and evidence.answers[calls[row].id].status is AnswerStatus.OK
         and calls[row].id not in aside.calls
     ]
     judged = [judge_call(evidence, calls[row], Group.OUTPUT) for row in rows]

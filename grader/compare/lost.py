@@ -14,6 +14,12 @@ _NEW = (
     *("moveaxis", "mT", "permute", "reshape", "softmax", "sqrt", "squeeze", "sum", "swapaxes"),
     *("swapdims", "T", "transpose", "tril", "triu", "unflatten", "unsqueeze", "view"),
 )
+_ANEW = "`{}` makes new weights in each call, and they never learn: make it in `__init__`"
+# what has a matrix, in each framework
+_LAYERS = (
+    *("Bilinear", "Conv1d", "Conv1D", "Conv2d", "Conv2D", "Dense", "EinsumDense", "Embedding"),
+    *("GRU", "Linear", "LSTM", "Parameter"),
+)
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
 _NOT_RETURNED = "return what is due: the last line makes `{}`, and nothing returns anything"
 _CUTS = ("data", "detach", "no_grad", "numpy")
@@ -48,14 +54,17 @@ def cut_at(evidence: Evidence) -> str:
     return _told(evidence, _cut, "`{}` cuts the gradient off: do without it")
 
 
-def local_layer(evidence: Evidence) -> str:
-    """Say which layer a target's constructor makes and forgets, "" where none is."""
-    return _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
+def astray(evidence: Evidence) -> str:
+    """Say which layer a target makes so that it is no part of the module, "" where none is.
 
-
-def uncalled(evidence: Evidence) -> str:
-    """Say which class a target's constructor keeps where a module is meant, "" where none is."""
-    return _told(evidence, _kept_class, "`{0}` is the class itself: make a module, as in `{0}(…)`")
+    A class is kept in place of a module, a constructor forgets what it makes, or each call makes
+    it anew.
+    """
+    return (
+        _told(evidence, _kept_class, "`{0}` is the class itself: make a module, as in `{0}(…)`")
+        or _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
+        or _told(evidence, partial(_remade, evidence.words.method), _ANEW)
+    )
 
 
 def unreturned(evidence: Evidence) -> str:
@@ -130,6 +139,22 @@ def _kept_class(text: str, target: str) -> Sequence[tuple[int, str]]:
             if name[:1].isupper() and not name.isupper():
                 found.append((node.lineno, shown(value)))
     return found
+
+
+@lru_cache(maxsize=32)
+def _remade(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The layers and parameters that the method which computes makes."""
+    makers = (
+        node
+        for node in _inside(text, target)
+        if isinstance(node, ast.FunctionDef) and node.name == method
+    )
+    calls = (node for maker in makers for node in ast.walk(maker) if isinstance(node, ast.Call))
+    return [
+        (call.lineno, shown(call))
+        for call in calls
+        if shown(call.func).rpartition(".")[2] in _LAYERS
+    ]
 
 
 def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:

@@ -224,7 +224,7 @@ def sign_step(values: Array) -> Array:
 
 
 def value_rows(calls: Sequence[Call]) -> list[int]:
-    """Return the places of the calls that tell wrong values: all forward ones, one gradient.
+    """Return the places of the calls that tell wrong values: all outputs, one gradient.
 
     Calls with free values tell the least, and are left out where there are others.
     """
@@ -238,7 +238,8 @@ def pair_rows(calls: Sequence[Call]) -> list[int]:
     """Return the places of the calls that are made for two bugs at once."""
     forward = [i for i, c in enumerate(calls) if c.action is Action.FORWARD and not c.refused]
     gradient = [i for i, c in enumerate(calls) if c.action is Action.GRADIENT]
-    return forward + gradient[:1]
+    pieces = [i for i, c in enumerate(calls) if c.action is Action.PIECES]
+    return forward + gradient[:1] + pieces
 
 
 def of_calls(pairs: Suspects, calls: Sequence[Call], rows: Sequence[int]) -> Suspects:

@@ -23,6 +23,7 @@ from grader.compare.known_partly import known_partly
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.left_aside import Aside
+from grader.compare.lost import astray
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
@@ -255,6 +256,10 @@ def _diagnose(
     plain = plain_deviations(evidence, results)
     if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):
         return _Known(_with(echo, plain), plain)
+    nothing = Diagnosis(evidence.target.name, (), "", "")
+    unbound = evidence.answers[evidence.first_call.id].status is AnswerStatus.UNBOUND
+    if unbound and astray(evidence):  # the check says why nothing fits
+        return _Known(_with(nothing, plain) if plain else None, plain)
     said = {check for one in plain for check in one.failed(evidence, results)}
     whole = Aside(said=said, allows=behind.allows, rank=behind.rank)
     known = diagnose(evidence, results, suspects, pairs, whole, whole=True)
@@ -268,7 +273,6 @@ def _diagnose(
     deviations = find_deviations(evidence, results, tries, tried)
     aside = look_aside(evidence, deviations, results)
     aside = replace(aside, said=said, allows=behind.allows, rank=behind.rank)
-    nothing = Diagnosis(evidence.target.name, (), "", "")
     if deviations and all(_is_told(r, aside) for r in results):
         values = where_right(evidence, deviations)
         right = replace(known or nothing, step="", evidence=values, either=())

@@ -221,6 +221,15 @@ LOST = {
         "FeedForward/shape",
         "`expand` is forgotten when __init__ ends: write `self.expand` (",
     ),
+    "weights of each call": (
+        "exercise4",
+        (
+            ("self.contract = nn.Linear(size, embed_dim)", "self.sizes = (size, embed_dim)"),
+            ("self.contract(activated)", "nn.Linear(*self.sizes)(activated)"),
+        ),
+        "FeedForward/shape",
+        "`nn.Linear(*self.sizes)` makes new weights in each call, and they never learn: make it in",
+    ),
     "a row of a table": (
         "exercise6",
         (("nn.Embedding(max_len, embed_dim)", "nn.Embedding(max_len, embed_dim, padding_idx=0)"),),

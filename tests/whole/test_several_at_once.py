@@ -95,7 +95,7 @@ def test_hints_of_a_step_are_not_those_of_deviations(grade_text: GradeText) -> N
     assert not any("grade hint" in step for step in steps)
 
 
-def test_layer_made_in_forward_is_told_by_what_is_registered(grade_text: GradeText) -> None:
+def test_layer_made_in_forward_is_told_by_its_line(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise3"),
         ("        self.unify_heads = nn.Linear(num_heads * size, embed_dim)\n", ""),
@@ -104,11 +104,11 @@ def test_layer_made_in_forward_is_told_by_what_is_registered(grade_text: GradeTe
             "nn.Linear(unfolded.size(2), x.size(2), dtype=x.dtype)(unfolded)",
         ),
     )
-    said = _told(grade_text({"exercise3": text}), _HEADS)
-    assert "behaves like" not in said, said
-    assert (
-        "Your module has the same parameters as code in which unify_heads is never applied" in said
-    )
+    result = grade_text({"exercise3": text})
+    assert not _told(result, _HEADS)
+    shape = next(c for c in result.checks if c.target == _HEADS and c.failed)
+    assert "makes new weights in each call" in shape.next_step, shape
+    assert "make it in `__init__`" in shape.next_step
 
 
 def test_one_layer_beside_a_fused_one_is_no_guess_where_values_are_right(
@@ -207,6 +207,76 @@ def test_places_without_a_number_hide_no_second_mistake(grade: Grade, tmp_path: 
     )
     (found,) = result.diagnoses
     assert set(found.bugs) == {"diagonal-hidden", "missing-scale"}
+
+
+@pytest.mark.long  # for the pairs of exercise 11
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (
+            (("places <= places[-t:, None]", "places <= places[:t, None]"), ("d**0.5", "k**0.5")),
+            {"places-start-anew", "scale-by-embed-dim"},
+        ),
+        (
+            (
+                ("torch.cat([cache[1], values], dim=2)", "torch.cat([values, cache[1]], dim=2)"),
+                (
+                    "visible = places <= places[-t:, None]",
+                    "visible = (places <= places[-t:, None]) | (cache is not None)",
+                ),
+            ),
+            {"newest-first", "mask-only-at-first"},
+        ),
+    ],
+    ids=["a scale and a mask", "an order and a mask"],
+)
+def test_pieces_show_two_mistakes_beside_biases(
+    grade: Grade,
+    tmp_path: Path,
+    changes: tuple[tuple[str, str], ...],
+    named: set[str],
+    *,
+    biased: bool,
+) -> None:
+    """What only later pieces show is told though all at once is wrong, or right."""
+    biases = [
+        (
+            f"self.to_{part} = nn.Linear(embed_dim, embed_dim, bias=False)",
+            f"self.to_{part} = nn.Linear(embed_dim, embed_dim)",
+        )
+        for part in ("queries", "keys", "values")
+    ]
+    result = grade_edited(grade, tmp_path, "exercise11", *changes, *(biases if biased else ()))
+    (found,) = result.diagnoses
+    assert set(found.bugs) == named
+    assert bool(found.deviations) == biased
+
+
+@pytest.mark.long  # for the pairs of exercise 3
+def test_two_mistakes_are_named_beside_biases_that_nobody_asked_for(
+    grade: Grade, tmp_path: Path
+) -> None:
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise3",
+        *(
+            (
+                f"self.to_{part} = nn.Linear(embed_dim, num_heads * size, bias=bias)",
+                f"self.to_{part} = nn.Linear(embed_dim, num_heads * size)",
+            )
+            for part in ("queries", "keys", "values")
+        ),
+        ("keys = self.to_keys(x)", "keys = self.to_queries(x)"),
+        (
+            "unfolded = unfold_heads(attended, self.num_heads)",
+            "unfolded = attended.reshape(x.size(0), x.size(1), -1)",
+        ),
+    )
+    (found,) = result.diagnoses
+    assert set(found.bugs) == {"keys-from-queries", "unfold-without-transpose"}
+    assert len(found.deviations) == 1
 
 
 @pytest.mark.long  # for the pairs of exercise 10
