@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -113,6 +114,22 @@ def test_of_a_module_that_takes_no_parameters_only_relations_show(stand: OpenSta
     dropout = _plant(bench.material, "bugs", "build_classifier/dropout-not-passed")
     both = bench.oracle.truth(_plain(bench.material, deep, dropout), activation.target)
     assert both.acting == {"depth-wrong", "dropout-not-passed"}
+
+
+@pytest.mark.parametrize("names", ["told", "words"])
+def test_one_layer_registers_as_many_numbers_as_one_that_is_used_again(
+    stand: OpenStand, names: str
+) -> None:
+    """Whatever its names: what a factory builds does not fit where a width is another."""
+    bench = stand("exercise7")
+    bugs = [f"build_classifier/{n}" for n in ("depth-ignored", "hidden-width-wrong")]
+    made = _plain(
+        bench.material, *(_plant(bench.material, "bugs", bug) for bug in bugs), names=names
+    )
+    as_many = partial(bench.oracle.registers_as, made, "build_classifier")
+    assert as_many(["layers-shared", "hidden-width-wrong"])
+    assert not as_many(["layers-shared"])
+    assert not as_many(["hidden-width-wrong"])
 
 
 def test_mistakes_that_undo_each_other_are_none(stand: OpenStand) -> None:

@@ -7,7 +7,7 @@ the reference's own names need. What a mistake comes to is weighed in plain styl
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
@@ -231,8 +231,9 @@ class Oracle:
         With the deviations, or without them where they are told beside it.
         """
         texts = [self.material.text(one) for one in (made, self._bare(made))]
-        own = [registered(self._answers(text, target)) for text in texts]
-        known = [registered(self._answers(text, target)) for text in self._known(names, target)]
+        of = partial(registered, bound=self.exercise.target(target).kind is not TargetKind.FACTORY)
+        own = [of(self._answers(text, target)) for text in texts]
+        known = [of(self._answers(text, target)) for text in self._known(names, target)]
         return any(
             both and all(mine[call] == theirs[call] for call in both)
             for mine, theirs in product(own, known)

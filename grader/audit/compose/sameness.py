@@ -22,13 +22,16 @@ _MOVES = 1e-12  # the spread of numbers that are not the same each time
 Answers = Mapping[str, Answer]  # by call
 
 
-def registered(answers: Answers) -> dict[str, object]:
-    """How many numbers are registered, for each call that shows it: else which are missing."""
+def registered(answers: Answers, *, bound: bool) -> dict[str, object]:
+    """How many numbers are registered, for each call that shows it: else which are missing.
+
+    What is missing is told of modules that are `bound` alone: in a factory's it is names.
+    """
     infos = {call: answer.info for call, answer in answers.items()}
     return {
         call: info.sought if info.registered is None else info.registered
         for call, info in infos.items()
-        if info.registered is not None or info.sought
+        if info.registered is not None or (bound and info.sought)
     }
 
 
