@@ -111,12 +111,7 @@ def _cut(text: str, target: str) -> Sequence[tuple[int, str]]:
 @lru_cache(maxsize=32)
 def _local(text: str, target: str) -> Sequence[tuple[int, str]]:
     """The names of a constructor that get what a call makes, and that nothing reads."""
-    makers = (
-        node
-        for node in _inside(text, target)
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-    )
-    for maker in makers:
+    for maker in _functions(text, target, "__init__"):
         names = [node for node in ast.walk(maker) if isinstance(node, ast.Name)]
         read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
         return [
@@ -144,12 +139,8 @@ def _kept_class(text: str, target: str) -> Sequence[tuple[int, str]]:
 @lru_cache(maxsize=32)
 def _remade(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
     """The layers and parameters that the method which computes makes."""
-    makers = (
-        node
-        for node in _inside(text, target)
-        if isinstance(node, ast.FunctionDef) and node.name == method
-    )
-    calls = (node for maker in makers for node in ast.walk(maker) if isinstance(node, ast.Call))
+    nodes = (node for maker in _functions(text, target, method) for node in ast.walk(maker))
+    calls = (node for node in nodes if isinstance(node, ast.Call))
     return [
         (call.lineno, shown(call))
         for call in calls
@@ -159,12 +150,7 @@ def _remade(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
 
 def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
     """What the last statement computes, or the name that it gives it, where nothing is returned."""
-    names = (target, method)
-    makers = [
-        node
-        for node in _inside(text, target)
-        if isinstance(node, ast.FunctionDef) and node.name in names
-    ]
+    makers = _functions(text, target, target, method)
     if len(makers) != 1 or any(isinstance(node, ast.Return) for node in ast.walk(makers[0])):
         return []
     last = makers[0].body[-1]
@@ -172,6 +158,12 @@ def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]
         return [(last.lineno, last.targets[0].id)]
     made = isinstance(last, ast.Expr) and isinstance(last.value, ast.BinOp | ast.Call)
     return [(last.lineno, shown(last.value))] if made else []  # type: ignore[attr-defined]
+
+
+def _functions(text: str, target: str, *names: str) -> list[ast.FunctionDef]:
+    """The functions and methods of some names within the definitions of a target."""
+    nodes = _inside(text, target)
+    return [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in names]
 
 
 def _inside(text: str, target: str) -> Iterator[ast.AST]:
