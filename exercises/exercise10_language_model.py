@@ -8,6 +8,8 @@
 #   of embeddings.
 # - **Time:** 60 to 120 minutes, estimated from three parts and about 40 lines.
 # - **Difficulty:** 3 of 4.
+# - **Not allowed:** torch's own attention and encoder (`nn.MultiheadAttention`,
+#   `nn.TransformerEncoder`). Build on your own parts.
 #
 # Calls that help:
 #

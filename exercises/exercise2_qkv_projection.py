@@ -7,6 +7,8 @@
 # - **You need** exercise 1, and classes in Python.
 # - **Time:** 25 to 50 minutes, estimated from two parts and about 10 lines.
 # - **Difficulty:** 1 of 4.
+# - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`). You write it by hand.
 #
 # Calls that help:
 #

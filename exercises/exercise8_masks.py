@@ -7,6 +7,8 @@
 # - **You need** exercises 1 to 3.
 # - **Time:** 60 to 120 minutes, estimated from four parts and about 35 lines.
 # - **Difficulty:** 3 of 4.
+# - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`). You write it by hand.
 #
 # Calls that help:
 #

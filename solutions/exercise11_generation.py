@@ -7,6 +7,8 @@
 # - **You need** exercises 3, 8 and 10.
 # - **Time:** 70 to 140 minutes, estimated from three parts and about 50 lines.
 # - **Difficulty:** 4 of 4.
+# - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`). You write it by hand.
 #
 # Calls that help:
 #
@@ -272,8 +274,8 @@ def generate(
     """Let a model write `num_tokens` tokens behind each row of a prompt.
 
     The model maps tokens (b, t) to logits (b, t, v) and takes no more than `model.max_len` tokens:
-    beyond that it sees the last ones. It is left in the mode, training or evaluation, in which it
-    came, and no gradients are kept.
+    beyond that it sees the last ones. It writes in evaluation mode, is left in the mode in which
+    it came, training or evaluation, and no gradients are kept.
     Tokens are drawn with `generator` where one is given, else with torch's own.
     Shapes: prompt (b, t) int64; returns (b, t + num_tokens) int64, which begins with the prompt.
 

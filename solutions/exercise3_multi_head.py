@@ -7,6 +7,8 @@
 # - **You need** exercises 1 and 2.
 # - **Time:** 50 to 100 minutes, estimated from three parts and about 30 lines.
 # - **Difficulty:** 3 of 4.
+# - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`). You write it by hand.
 #
 # Calls that help:
 #

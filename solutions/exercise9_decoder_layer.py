@@ -8,6 +8,9 @@
 # - **You need** exercises 3, 5 and 8.
 # - **Time:** 65 to 130 minutes, estimated from three parts and about 50 lines.
 # - **Difficulty:** 3 of 4.
+# - **Not allowed:** torch's own attention and decoder (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`, `nn.TransformerDecoderLayer`); in `LayerNorm`, also torch's own norms
+#   (`nn.LayerNorm`, `F.layer_norm`).
 #
 # Calls that help:
 #

@@ -8,9 +8,6 @@ explained in solutions/bugs/equivalent.yml or a hole in the course's cases.
 
 import ast
 import contextlib
-import signal
-import threading
-import types
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +26,7 @@ from grader.errors import CourseError
 from grader.handin.read import Source
 from grader.key.build_bugs import MutantRunner, affected, as_mutant
 from grader.key.reference import Reference, make_answer, reference_imports
+from grader.processes import EndlessError, ending
 from grader.records.answers import Answer
 from grader.records.calls import Call
 from grader.records.ids import CallId, CheckId, Kind
@@ -171,9 +169,9 @@ class _Bench:
         known = [target.name for target in self.exercise.targets]
         for own in [name] if name in known else known:  # a helper may serve any target
             try:
-                with _deadline(self.folder.course.limits_of(self.exercise).case_seconds):
+                with ending(self.folder.course.limits_of(self.exercise).case_seconds):
                     found = self.first_failure(mutation.source, own)
-            except _Late:
+            except EndlessError:
                 return _ENDLESS
             except CourseError:
                 return _UNLOADED
@@ -233,29 +231,6 @@ class _Bench:
         file, course = self.exercise.file, self.folder.course
         given = (self.exercise, target, self.key, Source(file), answers, answers32, None, ())
         return Evidence(course, *given)
-
-
-class _Late(BaseException):
-    """Raised in a mutant that takes too long; no `except Exception` of its own catches it."""
-
-
-@contextlib.contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Raise _Late after so many wall seconds; only the main thread can."""
-
-    def ring(_: int, __: types.FrameType | None) -> None:
-        raise _Late
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 # ---- report ---------------------------------------------------------------------------------

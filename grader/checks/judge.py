@@ -89,7 +89,7 @@ class _Judge:
 
     def _of_options(self, prop: Property) -> Judgement:
         """The values with what a property gives that fails with it, and goes by values."""
-        of_options = prop.by_values and not prop.of_parts
+        of_options = prop.by_values and not (prop.of_parts or prop.claim)
         own = self._evidence.calls_of(prop.name) if of_options else []
         asked = {name for call in own for name in self._evidence.case(call).gives}
         judged = [self._numeric(group) for group in sorted(asked)]

@@ -41,7 +41,7 @@ class Property(Record):
     by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
     step_alone: ClassVar[str] = ""  # what to do about its deviation, where that is so by itself
     of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
-    claim: ClassVar[bool] = False  # is about all calls alike: a bug of one branch's values fails it
+    claim: ClassVar[bool] = False  # who passes it has no mistake that fails it
     shrinkable: ClassVar[bool] = False  # a smaller input may be looked for that breaks it
     for_a_person: ClassVar[bool] = False  # where it fails, an instructor should have a look
     trains: ClassVar[bool] = False  # takes long, and is run only where it is asked for

@@ -27,6 +27,7 @@ class Draws(Kind):
     """What both kinds of draws have: a case, and how probable each draw is."""
 
     by_values: ClassVar[bool] = True
+    claim: ClassVar[bool] = True
 
     case: Case = Field(description="on which is drawn")
     chances: str = Field(

@@ -51,6 +51,12 @@ def test_dropping_shows_its_mode() -> None:
     assert probe("dropping", training=True).training
 
 
+@pytest.mark.parametrize("name", ["predicting", "deciding"])
+def test_given_model_shows_its_mode(name: str) -> None:
+    given, tokens = probe(name, max_len=4), torch.tensor([[0, 1, 2], [2, 1, 0]])
+    assert not given.train()(tokens).equal(given.eval()(tokens))
+
+
 @pytest.mark.parametrize("name", ["masked", "crossing"])
 def test_probe_refuses_masks_of_numbers(name: str) -> None:
     arguments = (X, MEMORY) if name == "crossing" else (X,)

@@ -8,6 +8,8 @@
 # - **You need** Python, tensors of torch, and the product of two matrices.
 # - **Time:** 30 to 60 minutes, estimated from three parts and about 10 lines.
 # - **Difficulty:** 1 of 4.
+# - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention`). You write it by hand.
 #
 # Calls that help:
 #
