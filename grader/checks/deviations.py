@@ -14,9 +14,19 @@ from grader.compare.outcomes import lacks_bias
 from grader.records.calls import DrawnCase
 from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import CheckProof, Proof
-from grader.records.results import RIGHT_PLAIN, RIGHT_USUAL, RIGHT_VALUES, CheckResult, Kind
+from grader.records.results import (
+    RIGHT_GIVEN,
+    RIGHT_PLAIN,
+    RIGHT_USUAL,
+    RIGHT_VALUES,
+    CheckResult,
+    Kind,
+    Status,
+)
 from grader.records.signatures import Code
 from grader.worker.protocol import Action
+
+_DEFAULTS = "defaults"  # the kind of property whose values come of what is not given
 
 
 @dataclass(frozen=True)
@@ -82,16 +92,20 @@ def tell(
 ) -> list[CheckResult]:
     """Return checks, those that say nothing but a deviation marked as told.
 
-    Properties have their own words; cases with an option get the deviation's.
+    Properties that fail have their own words; those that wait, and cases with an option, get the
+    deviation's.
     """
     told = []
     for result in results:
-        due = [d for d in deviations if d.explains(evidence, result.id)]
-        if due and result.failed:
-            steps = [one.step for one in due] if result.kind is Kind.PROPERTY else [due[0].step]
-            result = replace(result, next_step="; ".join(dict.fromkeys(steps)), told=True)
-            if result.kind is not Kind.PROPERTY:
-                result = replace(result, message=due[0].sentence)
+        apart = result.status is not Status.PASSED
+        due = [d for d in deviations if apart and d.explains(evidence, result.id)]
+        own = [d for d in due if result.id.name in d.properties]
+        if result.kind is Kind.PROPERTY and result.failed and due:
+            step = "; ".join(dict.fromkeys(one.step for one in own or due))
+            result = replace(result, next_step=step, told=True)
+        elif shown := due if result.failed else own:
+            said, step = shown[0].sentence, shown[0].step
+            result = replace(result, message=said, next_step=step, told=True)
         told.append(result)
     return told
 
@@ -127,6 +141,9 @@ def where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
     if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
         return ""
     groups = {group for d in deviations for group in d.groups} - {BIASES}
+    other = {name for d in deviations for name in d.properties}
+    if not groups and any(one.name in other and one.kind == _DEFAULTS for one in kinds):
+        return RIGHT_GIVEN
     cases = evidence.key.plan.numeric_cases(evidence.target.name)
     edges = {case.group for case in cases if case.group in groups and not case.gives}
     return RIGHT_USUAL if edges else RIGHT_PLAIN if groups else RIGHT_VALUES

@@ -4,6 +4,7 @@ One shape, numeric and gradient check for each group of cases, and one for each 
 known bug.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -40,6 +41,7 @@ from grader.worker.protocol import Action, TargetKind
 _OF_FORM = (COMPARE_SHAPES, SEEK_LAYER, RESIZE)  # steps where a form is wrong
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
+_PARAMETER = re.compile(r"the parameter `([\w.]+)`")
 OF_VALUES = (Fault.VALUES, Fault.FINITE, Fault.DTYPE)  # the form is right
 
 
@@ -328,11 +330,19 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
     if other.kind is Kind.PROPERTY:
         shown = result.kind is Kind.PROPERTY and result.case is not None
-        same = shown and other.id.name == result.id.name
+        same = shown and other.id.name == result.id.name and _of_one_parameter(other, result)
         return same and _surplus(other) * _surplus(result) >= 0
     wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
     wrong |= other.kind is result.kind is Kind.GRADIENT
     return wrong and bool(result.id.name or not other.id.name)
+
+
+def _of_one_parameter(other: CheckResult, result: CheckResult) -> bool:
+    """Whether two checks may name one parameter, of a part and of what the part stands in."""
+    inner, whole = (_PARAMETER.search(one.message) for one in (other, result))
+    if inner is None or whole is None:
+        return True
+    return f".{whole[1]}".endswith(f".{inner[1]}")
 
 
 def _surplus(result: CheckResult) -> int:

@@ -172,9 +172,3 @@ def _short(value: float) -> float | None:
     None for an infinity, which JSON has no word for: the message has it.
     """
     return float(f"{value:.6g}") if np.isfinite(value) else None
-
-
-def is_telling(output: Array) -> bool:
-    """Whether an output is more than one number again and again, which many mistakes give."""
-    numbers = output[np.isfinite(output)]
-    return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))

@@ -9,19 +9,19 @@ from itertools import compress
 
 import numpy as np
 
-from grader.compare.arrays import is_telling
 from grader.compare.evidence import Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names, nearest
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, failing, of_calls, value_rows
+from grader.compare.telling import telling
 from grader.compare.wording import Claim, cases_named, first_wrong_call, named
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
-from grader.worker.names import Group, group_of, of_group
+from grader.worker.names import Group, group_of
 from grader.worker.protocol import Action, TargetKind
 
 _LEAST = 2  # cases with an output that show two bugs at once
@@ -161,10 +161,6 @@ class _Look:
     def _answers(self, rows: Sequence[int]) -> list[Answer]:
         return [self.evidence.answers[self.calls[row].id] for row in rows]
 
-    def _outputs(self) -> list[Array]:
-        found = (of_group(one.tensors, Group.OUTPUT) for one in self._answers(self.rows))
-        return [output for outputs in found for output in outputs.values()]
-
     def _unbound(self) -> bool:
         """Whether no call of values could be made, for the parameters do not fit."""
         unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
@@ -202,7 +198,7 @@ class _Look:
 
     def _pairs(self, seen: Signature, possible: Suspects) -> dict[Names, float]:
         pairs = self.pairs().get(self.evidence.target.name)
-        if pairs is None or not any(map(is_telling, self._outputs())):
+        if pairs is None or not any(telling(self.evidence, self.calls[row]) for row in self.rows):
             return {}
         kept = of_calls(pairs, self.calls, self.rows)
         numbers = [

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.compare.arrays import is_telling
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
-from grader.compare.signature import LAX, STRICT, beyond, of_calls, value_rows
+from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, value_rows
+from grader.compare.telling import telling
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
@@ -79,7 +79,10 @@ def _of_some(
 ) -> Diagnosis | None:
     evidence, aside, name = look.evidence, look.aside, look.evidence.target.name
     singles = own.of_values(look.rows)
-    found = _best(look, own, singles, pairs().get(name))
+    both = pairs().get(name)
+    found = _best(look, own, singles, both)
+    if not found and both is not None and (split := look.split(own, both)):
+        return _worded(evidence, *split, look.count_wrong(), None, drawn=False)
     left = left_by_text(evidence, [fit.names for fit in found], aside)
     found = [fit for fit in found if fit.names in left]
     # what alone would be right in a case that is wrong needs one more to explain it
@@ -181,8 +184,7 @@ class _Look:
         left = self.wrong & ~explained
         same, apart = singles.equal_calls(self.seen, self.tolerance)
         fits = (same | ~left).all(axis=1)
-        numbers = sum(self._numbers(self.calls[i]) for i in np.flatnonzero(left))
-        if left.sum() < self.least or numbers < self.numbers or (~self.right & ~self.wrong).any():
+        if not self._suffices(left, 1) or (~self.right & ~self.wrong).any():
             return []
         found = {
             singles.names[row]: _Fit(singles.names[row], left, float(apart[row][left].max()))
@@ -190,6 +192,35 @@ class _Look:
             if self._allows(singles.names[row])
         }
         return list(found.values())
+
+    def split(self, own: Suspects, both: Suspects) -> tuple[list[_Fit], list[_Fit]] | None:
+        """Two bugs of which one acts in one branch alone, such as pre-norm: there, and elsewhere.
+
+        They have to explain every case.
+        """
+        singles = own.of_values(self.rows)
+        pairs = of_calls(both, self.evidence.calls, self.rows)
+        alone, _ = singles.equal_calls(self.seen, self.tolerance)
+        together, apart = pairs.equal_calls(self.seen, self.tolerance)
+        found: dict[Names, tuple[list[_Fit], list[_Fit]]] = {}
+        for branch in branches(self.calls):
+            here = branch & self.wrong
+            if not self._suffices(here, 2) or not (~branch & self.wrong).any():
+                continue
+            others = {singles.names[i][0] for i in np.flatnonzero(alone[:, ~branch].all(axis=1))}
+            for row in np.flatnonzero(together[:, branch].all(axis=1)):
+                names = pairs.names[row]
+                rest = [name for name in names if name in others and self._allows(names)]
+                if rest and self._acts(pairs, int(row), singles, here):
+                    elsewhere = _Fit((rest[0],), ~branch & self.wrong, 0.0)
+                    fit = _Fit(names, here, float(apart[row][here].max()))
+                    found.setdefault(names, ([fit], [elsewhere]))
+        return next(iter(found.values())) if own.count_behaviours(found) == 1 else None
+
+    def _suffices(self, explained: Array, bugs: int) -> bool:
+        """Whether so many cases, with so many numbers, do not come so by chance."""
+        numbers = sum(self._numbers(self.calls[i]) for i in np.flatnonzero(explained))
+        return explained.sum() >= self.least and numbers >= min(self.numbers * bugs, _NUMBERS)
 
     def _acts(self, suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
         """Whether each of two bugs changes what the other gives alone, in some calls."""
@@ -224,7 +255,7 @@ class _Look:
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""
-        return sum(output.size for output in self._outputs(call) if is_telling(output))
+        return sum(output.size for output in telling(self.evidence, call))
 
     @property
     def is_rounded(self) -> bool:

@@ -11,12 +11,13 @@ from grader.records.subtotals import Subtotal
 from grader.worker.protocol import Scalar
 
 FORMAT_VERSION = 2
-# the evidence where nothing but deviations is wrong: of all values, of those without an option, or
-# of those of cases that are no edge
+# the evidence where nothing but deviations is wrong: of all values, of all but those that another
+# default makes, of those without an option, or of those of cases that are no edge
 RIGHT_VALUES = "Right values."
+RIGHT_GIVEN = "Right values where every option is given."
 RIGHT_PLAIN = "Right values where no option is given."
 RIGHT_USUAL = "Right values in the usual cases."
-_RIGHT = (RIGHT_VALUES, RIGHT_PLAIN, RIGHT_USUAL)
+_RIGHT = (RIGHT_VALUES, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 

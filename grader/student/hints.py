@@ -9,7 +9,7 @@ from grader.course.models import Exercise, Target
 from grader.errors import UsageError
 from grader.records.calls import PLAIN
 from grader.records.ids import BIASES, CallId
-from grader.records.key import AnswerKey, KnownBug
+from grader.records.key import AnswerKey, CheckProof, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
 from grader.records.text import ended
 from grader.student.progress import load_progress, remember_hint
@@ -161,13 +161,15 @@ def _of_bug(
         hints = [f"If {one.when}: {one.hints[place]}" for place in (0, -1) for one in alike]
     else:
         hints += [f"Where {one.when}: {one.hints[-1]}" for one in bugs[1:]]
+    shown = {p.check for bug in bugs for p in bug.proofs if isinstance(p, CheckProof)}
+    beside = [check for check in failed if check.id not in shown]  # which their hints do not tell
     if diagnosis.where:  # elsewhere it is not so
         hints = [f"Where your output is wrong ({diagnosis.where}): {hint}" for hint in hints]
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
-        _ladder(*hints, *(_of_told(failed) if diagnosis.deviations else ())),
+        _ladder(*hints, *_of_told(beside, diagnosis)),
         _passages(target, lesson, bugs),
     )
 
@@ -211,16 +213,21 @@ def _of_deviations(
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
     first = _ARGUMENTS if of_arguments else _BESIDE
-    hints = (first, *_of_told(told))
+    hints = (first, *_of_told(told, found))
     checks = [check for check in told if check.kind is Kind.BUG]
     alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
     passages = _passages(target, lesson, alike)
     return Advice(target.name, found.sentence, found.sentence, hints, passages)
 
 
-def _of_told(checks: Sequence[CheckResult]) -> list[str]:
+def _of_told(checks: Sequence[CheckResult], diagnosis: Diagnosis) -> list[str]:
     """A hint for each deviation, with what to do about it."""
-    told = [check for check in checks if check.told]
+    said = diagnosis.deviations
+    told = [
+        check
+        for check in checks
+        if said and check.told and (check.kind is Kind.PROPERTY or check.message in said)
+    ]
     return [_sentence(step) for step in dict.fromkeys(f"{c.message}: {c.next_step}" for c in told)]
 
 
