@@ -12,10 +12,13 @@ from grader.report.layout import columns, width_of, wrapped
 
 _MANY = 4  # lines alike that become one
 _LINES = 40  # tensors of a run that are listed
-_NOT_TOLD = "Not told is what follows from a wrong step, or is done in another way than expected."
+_NOT_TOLD = (
+    "Not told is what follows from a wrong step, what is done in another way than expected, and "
+    "what is not certain."
+)
 _ENDED = (
-    "Not told is what your run did not reach, or what is done in another way than expected: it "
-    "ended before the last step."
+    "Not told is what your run did not reach, what is done in another way than expected, and what "
+    "is not certain: it ended before the last step."
 )
 # what torch calls operations inside, by the names under which they are written
 _NAMES = {"_unsafe_view": "reshape", "bmm": "matmul", "mm": "matmul", "addmm": "linear"}

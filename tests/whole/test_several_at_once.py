@@ -418,3 +418,97 @@ def test_line_that_ends_a_case_is_told_beside_a_named_mistake(grade_text: GradeT
     assert result.diagnoses[0].bugs
     (part,) = (one for one in paragraphs(result) if one.group.name == "learning_rate")
     assert any("ZeroDivisionError" in check.message for check in part.failures)
+
+
+@pytest.mark.long  # for the pairs of exercise 5
+def test_mistake_of_one_branch_is_told_beside_one_of_all(grade: Grade, tmp_path: Path) -> None:
+    """The skip is missing in post-norm alone, and another epsilon acts in pre-norm, too."""
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise5",
+        *(
+            (
+                f"self.norm{i} = nn.LayerNorm(embed_dim)",
+                f"self.norm{i} = nn.LayerNorm(embed_dim, eps=1e-6)",
+            )
+            for i in (1, 2)
+        ),
+        (
+            "feed_forward_sum = attention_output + self.dropout(transformed)",
+            "feed_forward_sum = self.dropout(transformed)\n"
+            "        if self.norm_first:\n"
+            "            feed_forward_sum = attention_output + feed_forward_sum",
+        ),
+    )
+    (found,) = result.diagnoses
+    assert set(found.bugs) == {"residual-missing-feed-forward", "norm-eps"}
+    assert "In the other one it equals what comes out when the layer norms have" in found.evidence
+
+
+_WRITTEN = "tokens = torch.cat([tokens, drawn], dim=1)"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "target", "change"),
+    [
+        ("exercise11", "generate", (_WRITTEN, _WRITTEN.replace("drawn", "0 * drawn"))),
+        (
+            "exercise12",
+            "learning_rate",
+            ("if step < warmup:", "return peak\n    if step < warmup:"),
+        ),
+    ],
+)
+def test_what_tells_nothing_is_given_no_name(
+    grade_text: GradeText, exercise: str, target: str, change: tuple[str, str]
+) -> None:
+    """Zeros behind a prompt, and a number that was given, come of many mistakes."""
+    result = grade_text({exercise: edited(solution(exercise), change)})
+    assert find_check(result, f"{target}/numeric").status is Status.FAILED
+    assert not [one.bugs for one in result.diagnoses if one.target == target and one.bugs]
+
+
+def test_draws_tell_a_temperature_of_zero_from_one_that_is_not_heard(
+    grade_text: GradeText,
+) -> None:
+    given = "temperature=temperature, top_k=top_k)"
+    for heard in (True, False):
+        new = "temperature=temperature or 1.0, top_k=top_k)" if heard else "top_k=top_k)"
+        text = edited(
+            solution("exercise11"), (f"{given}\n            drawn", f"{new}\n            drawn")
+        )
+        result = grade_text({"exercise11": text})
+        draws = find_check(result, "generate/property/samples-of-few").status
+        assert (draws is Status.PASSED) == heard
+        assert ("is not handed on" in _told(result, "generate")) != heard
+
+
+def test_values_that_another_default_makes_are_not_called_right(grade_text: GradeText) -> None:
+    text = edited(solution("exercise5"), ("norm_first: bool = False", "norm_first: bool = True"))
+    (found,) = grade_text({"exercise5": text}).diagnoses
+    assert found.evidence == "Right values where every option is given."
+
+
+def test_own_parameter_without_a_gradient_is_not_put_down_to_a_part(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise10"),
+        ("hidden = self.norm(decoded)", "hidden = decoded"),
+        ("self.attention(self.norm1(x), mask)", "self.attention(x, mask)"),
+    )
+    result = grade_text({"exercise10": text})
+    check = find_check(result, "build_language_model/property/trained")
+    assert "norm1.weight" in check.message
+    assert "LanguageModel" not in check.next_step
+
+
+def test_deviation_beside_wrong_values_has_a_next_step(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("output = self.dropout(projected)", "output = projected * 2"),
+    )
+    result = grade_text({"exercise4": text})
+    (found,) = result.diagnoses
+    (part,) = paragraphs(result)
+    assert "no dropout acts where one is asked for" in found.deviations
+    assert any("rate that is given" in part.step_of(remark) for remark in found.remarks)

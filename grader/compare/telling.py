@@ -1,0 +1,59 @@
+"""Which outputs tell mistakes apart: many mistakes give one number again and again."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grader.compare.evidence import Evidence
+from grader.records.answers import AnswerStatus
+from grader.records.calls import Array, Call
+from grader.worker.names import Group, of_group
+from grader.worker.protocol import Action, TensorKey, Value
+
+
+def telling(evidence: Evidence, call: Call) -> list[Array]:
+    """Return the outputs of a call that tell mistakes apart.
+
+    One number again and again does not, whether in one output, behind a copy of an input, or as
+    the only number that comes out of all calls; nor does a number that was given.
+    """
+    outputs = _outputs(evidence, call)
+    if not outputs or _one_number(evidence):
+        return []
+    tensors = evidence.key.plan.tensors
+    given = [tensors[one.tensor] for one in call.inputs if isinstance(one, TensorKey)]
+    numbers = [
+        *(one.value for one in call.inputs if isinstance(one, Value)),
+        *call.options.values(),
+    ]
+    own = [one for one in outputs if one.size != 1 or one.item() not in numbers]
+    return [one for one in own if _varies(_behind(one, given))]
+
+
+def _outputs(evidence: Evidence, call: Call) -> list[Array]:
+    answer = evidence.answers[call.id]
+    ended = answer.status is AnswerStatus.OK
+    return list(of_group(answer.tensors, Group.OUTPUT).values()) if ended else []
+
+
+def _one_number(evidence: Evidence) -> bool:
+    """Whether several calls gave one number each, and all the same."""
+    calls = evidence.numeric_calls(Action.FORWARD)
+    came = [output for call in calls for output in _outputs(evidence, call)]
+    return len(came) > 1 and all(one.size == 1 and one.item() == came[0].item() for one in came)
+
+
+def _behind(output: Array, given: Sequence[Array]) -> Array:
+    """Return what an output of whole numbers has behind a copy of an input, else all of it."""
+    for one in given:
+        longer = 0 < one.ndim == output.ndim and one.shape[-1] < output.shape[-1]
+        if longer and output.dtype.kind == "i":
+            before, behind = np.split(output, [one.shape[-1]], axis=-1)
+            if np.array_equal(before, one):
+                return behind
+    return output
+
+
+def _varies(output: Array) -> bool:
+    numbers = output[np.isfinite(output)]
+    return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))
