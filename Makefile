@@ -21,7 +21,7 @@ demo: $(STAMP) ## Install what is missing, grade the sample class and print its 
 	@$(BIN)/grade batch tests/submissions -o build/class --public --isolation process > /dev/null
 	@$(BIN)/grade report build/class --students
 
-check: lint ## Lint, types, derived files, and the tests that need no answer key: under a minute
+check: lint ## Lint, types, derived files, and the tests that need no answer key: some two minutes
 	$(BIN)/pytest $(PARALLEL) -m "not key and not long" -q
 
 test: style docs ## Install what is missing; lint, types, derived files, pages, and all tests but the long ones

@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "batch": "errors files processes worker records course handin execute key grading",
     "cluster": "errors processes version course handin execute key grading batch records",
     "classes": "errors records course grading batch",
-    "audit": "errors worker records course handin execute compare key grading student batch",
+    "audit": "errors processes worker records course handin execute compare key grading student "
+    "batch",
     "likeness": "errors records course handin batch classes",
     "report": "records grading audit student batch classes likeness",
     "notebook": "errors version records course handin execute grading student report",

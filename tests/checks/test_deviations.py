@@ -174,7 +174,9 @@ TOLD = "`norm_first` is True where it is not given; False is asked for"
 def test_another_default_costs_its_check_and_no_arrangement(grade_text: GradeText) -> None:
     result = grade_text({"exercise5": edited(ENCODER, BY_DEFAULT)})
     (found,) = result.diagnoses
-    assert found.sentence.startswith(f"Right values. One deviation: {TOLD}.")
+    assert found.sentence.startswith(
+        f"Right values where every option is given. One deviation: {TOLD}."
+    )
     lost = [c.id.in_target for c in result.checks if c.score < c.max_score]
     assert lost == ["property/defaults", "bug/pre-norm-by-default"]
     assert result.score >= 0.9 * result.max_score

@@ -93,7 +93,7 @@ def test_generate_is_judged_by_its_draws_where_temperature_zero_fails(
     grade_text: GradeText,
 ) -> None:
     result = grade_text(with_body("exercise11", "generate", LOOP))
-    assert lost(result, "generate", Kind.NUMERIC) == ["temperature-zero"]
+    assert lost(result, "generate", Kind.NUMERIC) == ["training-mode", "temperature-zero"]
     drawn = [c.id.name for c in target_checks(result, "generate") if c.kind is Kind.PROPERTY]
     assert {"samples", "samples-of-few", "seeded"} <= set(drawn)
     assert lost(result, "generate", Kind.PROPERTY) == ["seeded-by-generator"]

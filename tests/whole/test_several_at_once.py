@@ -484,19 +484,17 @@ def test_draws_tell_a_temperature_of_zero_from_one_that_is_not_heard(
         assert ("is not handed on" in _told(result, "generate")) != heard
 
 
-def test_values_that_another_default_makes_are_not_called_right(grade_text: GradeText) -> None:
-    text = edited(solution("exercise5"), ("norm_first: bool = False", "norm_first: bool = True"))
-    (found,) = grade_text({"exercise5": text}).diagnoses
-    assert found.evidence == "Right values where every option is given."
-
-
-def test_own_parameter_without_a_gradient_is_not_put_down_to_a_part(grade_text: GradeText) -> None:
-    text = edited(
-        solution("exercise10"),
+@pytest.mark.long  # for the pairs of exercise 10
+def test_own_parameter_without_a_gradient_is_not_put_down_to_a_part(
+    grade: Grade, tmp_path: Path
+) -> None:
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise10",
         ("hidden = self.norm(decoded)", "hidden = decoded"),
         ("self.attention(self.norm1(x), mask)", "self.attention(x, mask)"),
     )
-    result = grade_text({"exercise10": text})
     check = find_check(result, "build_language_model/property/trained")
     assert "norm1.weight" in check.message
     assert "LanguageModel" not in check.next_step

@@ -8,6 +8,7 @@
 # - **You need** modules, as in exercise 2. You can do it before exercises 3 and 4.
 # - **Time:** 30 to 60 minutes, estimated from one part and about 15 lines.
 # - **Difficulty:** 2 of 4.
+# - **Not allowed:** torch's own encoder layer (`nn.TransformerEncoderLayer`). You write it by hand.
 #
 # Calls that help:
 #

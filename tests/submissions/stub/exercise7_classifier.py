@@ -8,6 +8,8 @@
 # - **You need** exercises 3 to 6.
 # - **Time:** 40 to 80 minutes, estimated from two parts and about 25 lines.
 # - **Difficulty:** 2 of 4.
+# - **Not allowed:** torch's own attention and encoder (`nn.MultiheadAttention`,
+#   `nn.TransformerEncoder`). Build on your own parts.
 #
 # Calls that help:
 #
