@@ -71,6 +71,19 @@ def known_partly(
     return None
 
 
+def known_split(
+    evidence: Evidence, pairs: Callable[[], Mapping[str, Suspects]], aside: Aside
+) -> Diagnosis | None:
+    """Return a diagnosis of two bugs of which one acts in some cases alone; they explain all."""
+    name = evidence.target.name
+    own, both = evidence.key.suspects.get(name), pairs().get(name)
+    if own is None or both is None:
+        return None
+    look = _Look(evidence, aside, own)
+    split = look.split(own, both)
+    return _worded(evidence, *split, look.count_wrong(), None, drawn=False) if split else None
+
+
 def _of_some(
     look: "_Look",
     own: Suspects,
@@ -79,10 +92,7 @@ def _of_some(
 ) -> Diagnosis | None:
     evidence, aside, name = look.evidence, look.aside, look.evidence.target.name
     singles = own.of_values(look.rows)
-    both = pairs().get(name)
-    found = _best(look, own, singles, both)
-    if not found and both is not None and (split := look.split(own, both)):
-        return _worded(evidence, *split, look.count_wrong(), None, drawn=False)
+    found = _best(look, own, singles, pairs().get(name))
     left = left_by_text(evidence, [fit.names for fit in found], aside)
     found = [fit for fit in found if fit.names in left]
     # what alone would be right in a case that is wrong needs one more to explain it

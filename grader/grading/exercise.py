@@ -19,7 +19,7 @@ from grader.checks.unheard import calls_to_try
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
 from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
-from grader.compare.known_partly import known_partly
+from grader.compare.known_partly import known_partly, known_split
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.left_aside import Aside
@@ -324,6 +324,8 @@ def _locate(
     Where what is used spoils the steps in a way that nobody knows, they say nothing.
     """
     evidence = behind.evidence
+    if not behind.used and (found := known_split(evidence, pairs, aside)):
+        return found
     known = behind.named or not behind.used
     located = _first_wrong(evidence, results, rounds, aside) if known else None
     if located and located.bugs:
