@@ -76,11 +76,12 @@ def known_split(
 ) -> Diagnosis | None:
     """Return a diagnosis of two bugs of which one acts in some cases alone; they explain all."""
     name = evidence.target.name
-    own, both = evidence.key.suspects.get(name), pairs().get(name)
-    if own is None or both is None:
+    own = evidence.key.suspects.get(name)
+    if own is None:
         return None
     look = _Look(evidence, aside, own)
-    split = look.split(own, both)
+    both = pairs().get(name) if look.wrong.sum() > 1 else None
+    split = look.split(own, both) if both is not None else None
     return _worded(evidence, *split, look.count_wrong(), None, drawn=False) if split else None
 
 
