@@ -226,7 +226,8 @@ class _Look:
                     elsewhere = _Fit((rest[0],), ~branch & self.wrong, 0.0)
                     fit = _Fit(names, here, float(apart[row][here].max()))
                     found.setdefault(names, ([fit], [elsewhere]))
-        return next(iter(found.values())) if own.count_behaviours(found) == 1 else None
+        left = left_by_text(self.evidence, list(found), self.aside)
+        return found[left[0]] if own.count_behaviours(left) == 1 else None
 
     def _suffices(self, explained: Array, bugs: int) -> bool:
         """Whether so many cases, with so many numbers, do not come so by chance."""
