@@ -299,8 +299,8 @@ class _Look:
             fitting = [self.own.names[row][0] for row in rows if self.own.failing[row, place]]
             behaviours = list(dict.fromkeys(alike[name] for name in fitting))
             if len({self.evidence.key.book.by_key(name).when for name in behaviours}) == 1:
-                told = [name for name in fitting if alike[name] == behaviours[0]]
-                named.setdefault(behaviours[0], list(dict.fromkeys(told)))
+                told = {(name,): 0 for name in fitting if alike[name] == behaviours[0]}
+                named.setdefault(behaviours[0], [name for (name,) in self.aside.likely(told)])
         return list(named.values()) if len(named) <= _AT_ONCE else []
 
     def _changes_only_what_is_seen(self, row: int, failing: Set[int]) -> bool:

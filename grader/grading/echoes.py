@@ -58,13 +58,14 @@ class Behind:
         return not self.used or not self.named.isdisjoint(map(bug_id, names))
 
     def rank(self, names: Names) -> int:
-        """How likely bugs are: 0 with those known of what is used, 2 with those of what is not."""
+        """How likely bugs are: 0 with those named of what is used, 3 with those of what is not."""
         keys = set(map(bug_key, names))
-        if any(not keys.isdisjoint(_known(one)) for one in self.around):
-            return 0
+        for rank, known in enumerate((_named, _known)):
+            if any(not keys.isdisjoint(known(one)) for one in self.around):
+                return rank
         own = {self.evidence.target.name, *(one.evidence.target.name for one in self.around)}
         own -= self._right
-        return 1 if own.issuperset(key.partition("/")[0] for key in keys) else 2
+        return 2 if own.issuperset(key.partition("/")[0] for key in keys) else 3
 
     @cached_property  # each of thousands of explanations asks
     def _right(self) -> set[str]:
@@ -143,14 +144,16 @@ def look_behind(evidence: Evidence, used: Sequence[Judged]) -> Behind:
     return Behind(evidence, spoiling if shows and not _undoes(evidence, named) else (), used)
 
 
+def _named(one: Judged) -> set[str]:
+    """The keys of bugs that are named."""
+    return set(map(bug_key, one.diagnosis.ways)) if one.diagnosis else set()
+
+
 def _known(one: Judged) -> set[str]:
-    """The keys of bugs that are there: those that are named, or that fail beside right values."""
-    named = set(map(bug_key, one.diagnosis.ways)) if one.diagnosis else set()
+    """The keys of bugs that fail beside right values."""
     if is_wrong(one.checks):
-        return named
-    return named | {
-        f"{c.target}/{c.id.name}" for c in one.checks if c.kind is Kind.BUG and c.failed
-    }
+        return set()
+    return {f"{c.target}/{c.id.name}" for c in one.checks if c.kind is Kind.BUG and c.failed}
 
 
 def _same(shown: Sequence[Judged]) -> str:

@@ -510,3 +510,9 @@ def test_deviation_beside_wrong_values_has_a_next_step(grade_text: GradeText) ->
     (part,) = paragraphs(result)
     assert "no dropout acts where one is asked for" in found.deviations
     assert any("rate that is given" in part.step_of(remark) for remark in found.remarks)
+
+
+def test_of_what_draws_show_alike_the_mistake_of_the_part_is_told(grade_text: GradeText) -> None:
+    text = edited(solution("exercise11"), ("logits / temperature", "logits * temperature"))
+    found = [d for d in grade_text({"exercise11": text}).diagnoses if d.target == "generate"]
+    assert [one.bugs for one in found] == [("temperature-multiplied",)]
