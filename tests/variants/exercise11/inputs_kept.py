@@ -44,7 +44,8 @@ class CachedSelfAttention(nn.Module):
 
 
 def generate(model, prompt, num_tokens, *, temperature=1.0, top_k=None, generator=None):
-    pieces = [prompt]
+    pieces, came = [prompt], model.training
+    model.train(False)
     for _ in range(num_tokens):
         with torch.no_grad():
             logits = model(torch.cat(pieces, dim=1)[:, -model.max_len :])[:, -1, :]
@@ -53,4 +54,5 @@ def generate(model, prompt, num_tokens, *, temperature=1.0, top_k=None, generato
         noise = torch.rand(probs.shape, generator=generator, dtype=torch.float64)
         gumbel = -torch.log(-torch.log(noise.clamp(1e-300, 1 - 1e-16))).to(probs.device)
         pieces.append((probs.double().log() + gumbel).argmax(dim=1, keepdim=True))
+    model.train(came)
     return torch.cat(pieces, dim=1)
