@@ -15,7 +15,7 @@ from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, value_rows
-from grader.compare.telling import telling
+from grader.compare.telling import outputs_of, telling
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
@@ -272,18 +272,20 @@ class _Look:
     @property
     def is_rounded(self) -> bool:
         """Whether outputs came in float32."""
-        return any(one.dtype == np.float32 for call in self.calls for one in self._outputs(call))
+        return any(
+            one.dtype == np.float32
+            for call in self.calls
+            for one in outputs_of(self.evidence, call)
+        )
 
     def _has_floats(self, call: Call) -> bool:
-        return any(output.dtype.kind == "f" for output in self._outputs(call))
-
-    def _outputs(self, call: Call) -> list[Array]:
-        answer = self.evidence.answers[call.id]
-        return list(of_group(answer.tensors, Group.OUTPUT).values()) if self._ended(call) else []
+        return any(output.dtype.kind == "f" for output in outputs_of(self.evidence, call))
 
     def _in_shape(self, call: Call) -> bool:
         due = of_group(self.evidence.key.answers[call.id].tensors, Group.OUTPUT).values()
-        return [came.shape for came in self._outputs(call)] == [one.shape for one in due]
+        return [came.shape for came in outputs_of(self.evidence, call)] == [
+            one.shape for one in due
+        ]
 
     def _ended(self, call: Call) -> bool:
         return self.evidence.answers[call.id].status is AnswerStatus.OK

@@ -17,20 +17,21 @@ def telling(evidence: Evidence, call: Call) -> list[Array]:
     One number again and again does not, whether in one output, behind a copy of an input, or as
     the only number that comes out of all calls; nor does a number that was given.
     """
-    outputs = _outputs(evidence, call)
-    if not outputs or _one_number(evidence):
-        return []
+    outputs = outputs_of(evidence, call)
     tensors = evidence.key.plan.tensors
     given = [tensors[one.tensor] for one in call.inputs if isinstance(one, TensorKey)]
     numbers = [
         *(one.value for one in call.inputs if isinstance(one, Value)),
         *call.options.values(),
     ]
+    if any(one.size == 1 for one in outputs) and _one_number(evidence):
+        return []
     own = [one for one in outputs if one.size != 1 or one.item() not in numbers]
     return [one for one in own if _varies(_behind(one, given))]
 
 
-def _outputs(evidence: Evidence, call: Call) -> list[Array]:
+def outputs_of(evidence: Evidence, call: Call) -> list[Array]:
+    """Return what came out of a call, nothing where it did not end."""
     answer = evidence.answers[call.id]
     ended = answer.status is AnswerStatus.OK
     return list(of_group(answer.tensors, Group.OUTPUT).values()) if ended else []
@@ -39,7 +40,7 @@ def _outputs(evidence: Evidence, call: Call) -> list[Array]:
 def _one_number(evidence: Evidence) -> bool:
     """Whether several calls gave one number each, and all the same."""
     calls = evidence.numeric_calls(Action.FORWARD)
-    came = [output for call in calls for output in _outputs(evidence, call)]
+    came = [output for call in calls for output in outputs_of(evidence, call)]
     return len(came) > 1 and all(one.size == 1 and one.item() == came[0].item() for one in came)
 
 
