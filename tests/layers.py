@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "key": "errors files processes version worker records course handin plan compare checks",
     "bundle": "errors files version records course key",
     "grading": "version worker records course handin plan execute compare properties checks key",
-    "student": "errors files records course handin bundle grading",
+    "student": "errors files records course handin bundle compare grading",
     "batch": "errors files processes worker records course handin execute key grading",
     "cluster": "errors processes version course handin execute key grading batch records",
     "classes": "errors records course grading batch",

@@ -35,6 +35,7 @@ from grader.records.calls import PLAIN, Call, DrawnCase, group_of
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
+from grader.records.text import as_step
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
@@ -283,7 +284,7 @@ def _hint_of(evidence: Evidence, found: Diagnosis, bugs: Sequence[str]) -> str:
     hints = [way.hints[0] for way in ways if way.id in bugs]
     if not found.hint or not hints or found.hint in hints:
         return FOLLOW_HINT
-    return f"{hints[0][:1].lower()}{hints[0][1:].rstrip('.')}"
+    return as_step(hints[0])
 
 
 def is_of_values(evidence: Evidence, result: CheckResult) -> bool:

@@ -28,6 +28,7 @@ from grader.worker.protocol import Action
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
+_CHANCE = 2  # so many more of those may another explain by chance
 _SINGLE = 3  # where an output is one number each: so many for each bug
 _NOT_ALL = "There may be more"
 
@@ -112,7 +113,8 @@ def _of_some(
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
     found = look.best(singles)
     if both is not None:
-        more = look.best(of_calls(both, look.evidence.calls, look.rows), singles)
+        room = 0 if look.least == _CASES else _CHANCE
+        more = look.best(of_calls(both, look.evidence.calls, look.rows), singles, room)
         better = more and (not found or more[0].count > found[0].count)
         if better and own.count_behaviours(fit.names for fit in more) == 1:
             return more  # of several, the second would be a guess
@@ -140,6 +142,11 @@ class _Look:
         # what is right in float32 alone is no mistake of values
         self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
+        cases = [evidence.case(call) for call in self.calls]
+        drawn = [evidence.answers[call.id].info.random for call in self.calls]
+        by_chance = [case for case, one in zip(cases, drawn, strict=True) if one]
+        # a mask that happens to drop little leaves values that some other mistake has
+        self._drawn: Array = np.array([case in by_chance for case in cases], dtype=bool)
         self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
@@ -155,20 +162,22 @@ class _Look:
 
     def is_drawn_beyond(self, explained: Array) -> bool:
         """Whether outputs of all other wrong cases are drawn at random."""
-        left = np.flatnonzero(self.wrong & ~explained)
-        infos = [self.evidence.answers[self.calls[i].id].info for i in left]
-        return bool(infos) and all(info.random for info in infos)
+        left = self.wrong & ~explained
+        return bool(left.any() and self._drawn[left].all())
 
-    def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
-        """The suspects that explain most of the wrong cases, and break no right one.
+    def best(
+        self, suspects: Suspects, singles: Suspects | None = None, room: int = 0
+    ) -> list[_Fit]:
+        """The suspects that explain most wrong cases, or `room` less, and break no right one.
 
-        Of two bugs at once each has to show in what they explain, beside what `singles` give.
+        The best is first. Of two bugs at once each has to show in what they explain, beside what
+        `singles` give.
         """
         same, apart = suspects.equal_calls(self.seen, self.tolerance)
         if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
             same &= ~self._expected.equal_calls(self.seen, beyond(self.tolerance))[0] | self.right
         possible = np.asarray((same | ~self.right).all(axis=1))
-        explained = same & self.wrong & possible[:, np.newaxis]
+        explained = same & self.wrong & ~self._drawn & possible[:, np.newaxis]
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
         bugs = np.array([len(names) for names in suspects.names])
@@ -184,7 +193,8 @@ class _Look:
         most = count[fits].max()
         broken = self.wrong & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
         found: dict[Names, _Fit] = {}
-        for row in np.flatnonzero(fits & (count == most)):
+        rows = np.flatnonzero(fits & (count >= most - room))
+        for row in sorted(rows, key=lambda row: -count[row]):
             far = float(apart[row][explained[row]].max())
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, explained[row], far, int(broken[row].sum())))
@@ -235,12 +245,20 @@ class _Look:
         return explained.sum() >= self.least and numbers >= min(self.numbers * bugs, _NUMBERS)
 
     def _acts(self, suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
-        """Whether each of two bugs changes what the other gives alone, in some calls."""
+        """Whether each of two bugs changes what the other gives alone, in some calls.
+
+        One that alone leaves all of them right shows what the other does to how it is written.
+        """
         both = suspects.only(np.arange(len(suspects.names)) == row)
         parts = set(suspects.names[row])
-        alone = [singles.signature(i) for i, names in enumerate(singles.names) if {*names} < parts]
+        alone = [i for i, names in enumerate(singles.names) if {*names} < parts]
         room = beyond(self.tolerance)
-        return not any(both.equal_calls(one, room)[0][0][explained].all() for one in alone)
+        same, _ = singles.equal_calls(self._due, STRICT)
+        right = np.asarray(same[:, explained].all(axis=1))
+        if {singles.names[i] for i in alone if not right[i]} != {(name,) for name in parts}:
+            return False
+        alike = (both.equal_calls(singles.signature(i), room)[0][0] for i in alone)
+        return not any(one[explained].all() for one in alike)
 
     def _allows(self, names: Names) -> bool:
         return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)

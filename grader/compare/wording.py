@@ -76,7 +76,7 @@ def named(
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
-        step=_first_step(evidence, groups[0]),
+        step=first_step(evidence, groups[0]),
         hint=bugs[0].hints[0],
         evidence=sentence,
         either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
@@ -84,7 +84,8 @@ def named(
     )
 
 
-def _first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
+def first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
+    """Return the first step that some bugs make wrong, "" for none."""
     steps = evidence.target.step_names
     broken = [bug.step for bug in bugs if bug.step in steps]
     return min(broken, key=steps.index, default="")

@@ -6,7 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import Deviation, acting_beside, look_aside, tell, where_right
+from grader.checks.deviations import (
+    Deviation,
+    acting_beside,
+    look_aside,
+    not_shown,
+    tell,
+    where_right,
+)
 from grader.checks.finding import find_deviations, plain_deviations
 from grader.checks.judge import (
     check_target,
@@ -52,7 +59,7 @@ from grader.records.results import (
     Kind,
     Status,
 )
-from grader.records.text import clean, without_folder
+from grader.records.text import as_step, clean, without_folder
 
 
 @dataclass(frozen=True)
@@ -173,7 +180,7 @@ def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
     covered = checks_failed_by(evidence, results, found.bugs if found else ())
     results = _told_by_name(tell(evidence, known.deviations, results), covered)
     if found and replace(found, deviations=()) == drawn(evidence):
-        results = _without_comparisons(evidence, results)
+        results = _without_comparisons(evidence, results, found.hint)
     if found and found.bugs:
         results = point_to_hint(evidence, results, found, behind.own(found.bugs))
     return Judged(evidence, results, found, notes_of(evidence, wrong=is_wrong(results)))
@@ -207,10 +214,7 @@ def _with_small_inputs(
 
 
 def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:
-    """Mark that a named mistake, which fails some checks, says what options do to shapes.
-
-    It does not say at which line they end.
-    """
+    """Mark that a mistake says what options do to shapes, but not at which line they end."""
     return [
         replace(r, told=True)
         if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name and not r.place
@@ -219,14 +223,16 @@ def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list
     ]
 
 
-def _without_comparisons(evidence: Evidence, results: Sequence[CheckResult]) -> list[CheckResult]:
+def _without_comparisons(
+    evidence: Evidence, results: Sequence[CheckResult], hint: str
+) -> list[CheckResult]:
     """Mark as told what fails because two calls differ by chance, and lead to the hint."""
     kinds = evidence.course.properties(evidence.exercise, evidence.target)
     claims = {one.name for one in kinds if one.claim}
     told = []
     for r in results:
         if r.failed and r.kind is Kind.PROPERTY and r.id.name not in claims and r.case:
-            r = replace(r, told=True)
+            r = replace(r, told=True, next_step=r.next_step if r.told else as_step(hint))
         elif r.next_step == BY_HAND:
             r = replace(r, next_step=FOLLOW_HINT)
         told.append(r)
@@ -255,7 +261,8 @@ def _diagnose(
         return _Known(None)
     plain = plain_deviations(evidence, results)
     if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):
-        return _Known(_with(echo, plain), plain)
+        others = not_shown(evidence, results, echo, plain)
+        return _Known(_with(echo, others), others)
     nothing = Diagnosis(evidence.target.name, (), "", "")
     unbound = evidence.answers[evidence.first_call.id].status is AnswerStatus.UNBOUND
     if unbound and astray(evidence):  # the check says why nothing fits
@@ -298,12 +305,7 @@ def _beside(
     deviations: Sequence[Deviation],
 ) -> _Known:
     """A diagnosis that explains all, with the deviations that no value of it shows."""
-    evidence = behind.evidence
-    ways = [evidence.key.book.by_key(way) for way in known.ways]
-    shown = [way.id for way in ways if way.shown_by_values]
-    covered = checks_failed_by(evidence, results, shown)
-    beyond = acting_beside(evidence, known.bugs, deviations)
-    others = [d for d in beyond if not d.failed(evidence, results) <= covered]
+    others = not_shown(behind.evidence, results, known, deviations)
     return _Known(_with(behind.beyond(known), others), others)
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.compare.covered import acts_in
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
+from grader.compare.wording import first_step
 from grader.course.models import Exercise, Target
 from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
-from grader.records.results import State
+from grader.records.results import Diagnosis, State
 from grader.records.text import clean
 from grader.worker.names import (
     GIVEN,
@@ -152,8 +154,9 @@ def _trace(
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    told = next((d.step for d in run.result.diagnoses if d.target == target.name and d.bugs), "")
-    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
+    told = next((d for d in run.result.diagnoses if d.target == target.name and d.bugs), None)
+    step = _step_told(evidence, told, evidence.case(call).name) if told else ""
+    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, step)
     expected, states = key.steps(call.id), found.states if found else {}
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
@@ -173,6 +176,14 @@ def _trace(
         actual=_outputs(evidence.answers[call.id]),
         given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
     )
+
+
+def _step_told(evidence: Evidence, told: Diagnosis, case: str) -> str:
+    """The step that a diagnosis names: of several bugs, of those alone that act in a case."""
+    bugs = [evidence.key.book.by_key(way) for way in told.ways]
+    acting = [bug for bug in bugs if acts_in(evidence, bug.id, case)]
+    theirs = acting and not told.either and told.step in {bug.step for bug in bugs}
+    return first_step(evidence, acting) if theirs else told.step
 
 
 def _goes_on(made: Sequence[Made]) -> bool:

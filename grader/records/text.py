@@ -47,6 +47,11 @@ def ended(sentence: str) -> str:
     return sentence if sentence.endswith(_STOPS) else f"{sentence}."
 
 
+def as_step(hint: str) -> str:
+    """Return a hint as what to do now: without its capital and its full stop."""
+    return f"{hint[:1].lower()}{hint[1:].rstrip('.')}"
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names as a list for a sentence, which is short."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

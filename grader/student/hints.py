@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from grader.compare.evidence import NO_IDEA
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -137,7 +138,8 @@ def next_hint(
         told = [check for check in failed if check.told]
         wrong = [c for c in failed if c.status is not Status.SKIPPED and not c.told] or failed
         if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
-            return _of_deviations(target, key, found[0], told, lesson)
+            others = [c for c in wrong if c.failed and not c.told and c.kind is not Kind.BUG]
+            return _of_deviations(target, key, found[0], told, others, lesson)
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
             return _unwritten(target, key, lesson)
@@ -207,13 +209,15 @@ def _of_deviations(
     key: AnswerKey,
     found: Diagnosis,
     told: Sequence[CheckResult],
+    beside: Sequence[CheckResult],
     lesson: Sequence[Passage],
 ) -> Advice:
-    """Hints for what leaves the values right: one for each deviation."""
+    """Hints for what leaves the values right: one for each deviation, and what fails `beside`."""
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
     first = _ARGUMENTS if of_arguments else _BESIDE
-    hints = (first, *_of_told(told, found))
+    steps = [_sentence(c.next_step) for c in beside if c.next_step not in ("", *NO_IDEA)]
+    hints = (first, *_of_told(told, found), *dict.fromkeys(steps))
     checks = [check for check in told if check.kind is Kind.BUG]
     alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
     passages = _passages(target, lesson, alike)

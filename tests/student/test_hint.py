@@ -545,6 +545,22 @@ def test_a_step_that_changes_nothing_here_is_not_what_is_wrong(shipped_engine: E
     assert {step.state for step in trace.steps} == {State.RIGHT, State.WRONG}
 
 
+def test_a_mistake_that_does_not_act_in_a_case_breaks_no_step_of_it(shipped_engine: Engine) -> None:
+    """Where no lengths are given, all places are real: the losses are right."""
+    summed = 'nn.functional.cross_entropy(predictions[real], targets[real], reduction="sum")'
+    whole = solution("exercise10")
+    begin = whole.index("    log_probabilities = torch.log_softmax(predictions[real], dim=1)")
+    end = whole.index("    return loss")
+    text = edited(
+        whole,
+        (whole[begin:end], f"    loss = {summed} / b\n"),
+        ("real = places < lengths[:, None]", "real = places <= lengths[:, None]"),
+    )
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise10", "next_token_loss")
+    assert trace.wrong == "loss"
+
+
 def test_explain_takes_a_case_without_the_option_that_is_refused(shipped_engine: Engine) -> None:
     """Sizes are wrong in every case: the check tells it, and the refused option tells nothing."""
     text = edited(
@@ -618,6 +634,26 @@ def test_a_deviation_beside_a_mistake_has_a_hint(shipped_engine: Engine) -> None
     advice = _advice_of(shipped_engine, "exercise3", text)
     assert advice.topic == "keys-from-queries"
     assert any("give `unify_heads` a bias" in hint for hint in advice.hints)
+
+
+def test_what_fails_beside_deviations_has_a_hint(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise7"),
+        ("nn.Linear(embed_dim, num_classes)", "nn.Linear(embed_dim, num_classes, bias=False)"),
+        (
+            "nn.Embedding(vocab_size, embed_dim)",
+            "nn.Embedding(vocab_size, embed_dim, padding_idx=0)",
+        ),
+    )
+    exercise = shipped_engine.folder.course.exercise("exercise7")
+    result, key = (
+        _result_of(shipped_engine, "exercise7", text),
+        shipped_engine.keys.keys["exercise7"],
+    )
+    advice = next_hint(exercise, key, result, [], "TransformerClassifier")
+    assert advice is not None
+    assert any("give `to_logits` a bias" in hint for hint in advice.hints[:-1])
+    assert advice.hints[-1].startswith("`padding_idx=0` cuts the gradient off: do without it (")
 
 
 def test_where_nothing_ran_the_lesson_is_next(shipped_engine: Engine) -> None:

@@ -1,13 +1,15 @@
 """What a report says of odd code is so: of loops, shared layers, and mistakes beside others."""
 
 import re
+from pathlib import Path
 
 import numpy as np
-from support import GradeText, edited, solution
+import pytest
+from support import Grade, GradeText, edited, solution
 
 from grader.grading.exhibits import make_panel
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status
-from grader.report.words import distinct_failures
+from grader.report.words import distinct_failures, paragraphs
 
 ATTENTION = solution("exercise1")
 HEADS = solution("exercise3")
@@ -297,3 +299,90 @@ def test_line_of_a_part_that_is_right_is_not_blamed(grade_text: GradeText) -> No
     check = _check(grade_text({"exercise3": text}), "MultiHeadSelfAttention/shape")
     assert re.search(r", called in line (\d+) of ", check.message)
     assert check.next_step.startswith("`fold_heads` is right: look at what it is given in line ")
+
+
+@pytest.mark.long
+def test_what_chance_leaves_alone_names_no_mistake(grade: Grade, tmp_path: Path) -> None:
+    """Dropout on the values drops nothing in some calls: there they are as with any dropout."""
+    written = """scores = queries @ keys.transpose(1, 2)
+        output = scores.softmax(dim=-1) @ nn.functional.dropout(values, 0.1)"""
+    call = "output = scaled_dot_product_attention(queries, keys, values)"
+    text = edited(solution("exercise2"), (call, written))
+    (tmp_path / "exercise2_qkv_projection.py").write_text(text, "utf-8")
+    (tmp_path / "exercise1_attention.py").write_text(ATTENTION, "utf-8")
+    told = _told(grade(tmp_path, "exercise2"), "AttentionHead")
+    assert "attention weights" not in told
+    assert "the scores are not scaled" in told
+
+
+def test_a_mask_that_is_not_handed_on_hides_no_missing_dropout(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise9"),
+        ("self_attention_sum = x + self.dropout(attended)", "self_attention_sum = x + attended"),
+        (
+            "self.cross_attention(cross_attention_input, memory, memory_mask)",
+            "self.cross_attention(cross_attention_input, memory)",
+        ),
+    )
+    told = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    assert "the memory's mask is not handed on" in told
+    assert "dropout does not fall on every sublayer" in told
+
+
+def test_dropout_in_every_call_leads_to_dropout(grade_text: GradeText) -> None:
+    """What compares two calls fails by chance: its own advice would be about something else."""
+    text = edited(
+        HEADS, ("unfold_heads(attended,", "unfold_heads(nn.functional.dropout(attended),")
+    )
+    (part,) = (
+        one for one in paragraphs(grade_text({"exercise3": text})) if one.group.name == _HEADS
+    )
+    steps = [part.step_of(remark) for one in part.diagnoses for remark in one.remarks]
+    assert any("dropout" in step for step in steps)
+    assert not any("order along" in step for step in steps)
+
+
+def test_an_output_that_is_scaled_once_more_says_so(grade_text: GradeText) -> None:
+    text = edited(
+        ATTENTION, ("output = weights @ value", "output = weights @ value / query.size(2) ** 0.5")
+    )
+    told = _told(grade_text({"exercise1": text}), "scaled_dot_product_attention")
+    assert "the scores are scaled, and the output once more" in told
+
+
+def test_a_layer_of_another_width_does_not_tell_what_it_reads(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise2"),
+        (
+            "self.to_values = nn.Linear(embed_dim, head_dim",
+            "self.to_values = nn.Linear(head_dim, head_dim",
+        ),
+        ("values = self.to_values(x)", "values = self.to_values(keys)"),
+    )
+    told = _told(grade_text({"exercise2": text}), "QKVProjection")
+    assert "made from the queries; or the values are made from the keys" in told
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("predictions = logits[:, :-1]", "predictions = logits[:, 1:]"),
+        ("targets = tokens[:, 1:]", "targets = tokens[:, :-1]"),
+    ],
+)
+def test_logits_beside_their_own_tokens_are_not_shifted(
+    grade_text: GradeText, edit: tuple[str, str]
+) -> None:
+    told = _told(
+        grade_text({"exercise10": edited(solution("exercise10"), edit)}), "next_token_loss"
+    )
+    assert told.startswith("Your output equals, to 1e-12, what comes out when nothing is shifted.")
+
+
+def test_what_a_part_leaves_out_is_no_deviation_of_the_whole(grade_text: GradeText) -> None:
+    text = edited(solution("exercise7"), ("encoded = self.encoder(embedded)", "encoded = embedded"))
+    earlier = {f"exercise{number}": solution(f"exercise{number}") for number in range(1, 7)}
+    result = grade_text({"exercise7": text, **earlier})
+    (whole,) = (d for d in result.diagnoses if d.target == "build_classifier")
+    assert "The same mistake" in whole.evidence
+    assert not whole.deviations
