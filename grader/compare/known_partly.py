@@ -173,11 +173,7 @@ class _Look:
         The best is first. Of two bugs at once each has to show in what they explain, beside what
         `singles` give.
         """
-        same, apart = suspects.equal_calls(self.seen, self.tolerance)
-        if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
-            same &= ~self._expected.equal_calls(self.seen, beyond(self.tolerance))[0] | self.right
-        possible = np.asarray((same | ~self.right).all(axis=1))
-        explained = same & self.wrong & ~self._drawn & possible[:, np.newaxis]
+        explained, apart = self._explain(suspects)
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
         bugs = np.array([len(names) for names in suspects.names])
@@ -199,6 +195,14 @@ class _Look:
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, explained[row], far, int(broken[row].sum())))
         return list(found.values())
+
+    def _explain(self, suspects: Suspects) -> tuple[Array, Array]:
+        """Which wrong cases each suspect explains that breaks no right one, and how far off."""
+        same, apart = suspects.equal_calls(self.seen, self.tolerance)
+        if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
+            same &= ~self._expected.equal_calls(self.seen, beyond(self.tolerance))[0] | self.right
+        possible = np.asarray((same | ~self.right).all(axis=1))
+        return same & self.wrong & ~self._drawn & possible[:, np.newaxis], apart
 
     def rest(self, singles: Suspects, explained: Array) -> list[_Fit]:
         """The bugs that explain all the other wrong cases, whatever they do to the rest."""

@@ -154,8 +154,7 @@ def _trace(
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    told = next((d for d in run.result.diagnoses if d.target == target.name and d.bugs), None)
-    step = _step_told(evidence, told, evidence.case(call).name) if told else ""
+    step = _step_told(evidence, run.result.diagnoses, evidence.case(call).name)
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, step)
     expected, states = key.steps(call.id), found.states if found else {}
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
@@ -178,8 +177,12 @@ def _trace(
     )
 
 
-def _step_told(evidence: Evidence, told: Diagnosis, case: str) -> str:
-    """The step that a diagnosis names: of several bugs, of those alone that act in a case."""
+def _step_told(evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str) -> str:
+    """The step that a target's bugs break: of several, of those alone that act in a case."""
+    name = evidence.target.name
+    told = next((d for d in diagnoses if d.target == name and d.bugs), None)
+    if told is None:
+        return ""
     bugs = [evidence.key.book.by_key(way) for way in told.ways]
     acting = [bug for bug in bugs if acts_in(evidence, bug.id, case)]
     theirs = acting and not told.either and told.step in {bug.step for bug in bugs}
