@@ -50,8 +50,7 @@ def borrowed(folder: CourseFolder, exercise: Exercise, submission: Submission) -
     text = "".join(text for _, text in submission.source(exercise).units)
     names = []
     for one in (e for e in folder.course.earlier(exercise) if e.stem in text):
-        known = progress.of(one.id)
-        if not known.passed or known.graded != digest_of(submission.source(one)):
+        if progress.of(one.id).right != digest_of(submission.source(one)):
             names.append(one.id)
     if not names:
         return ""

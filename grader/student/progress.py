@@ -31,6 +31,7 @@ class ExerciseProgress(BaseModel):
     best: float = Field(default=0.0, ge=0)
     passed: bool = False  # in the last run
     graded: str = ""  # digest of the text that the last run graded
+    right: str = ""  # digest of the text that was right last
     hints: dict[str, int] = {}  # topic -> how many of its hints were told
 
 
@@ -61,11 +62,13 @@ def remember_result(folder: CourseFolder, result: ExerciseResult, source: Source
     if not folder.shipped:
         return  # a source tree is no student's course
     before = load_progress(folder).of(result.exercise)
+    passed, graded = result.status is Status.PASSED, digest_of(source)
     now = ExerciseProgress(
         score=result.score,
         best=max(result.score, before.best),
-        passed=result.status is Status.PASSED,
-        graded=digest_of(source),
+        passed=passed,
+        graded=graded,
+        right=graded if passed else before.right,
         hints=before.hints,
     )
     _keep(folder, {result.exercise: now})

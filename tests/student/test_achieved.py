@@ -44,6 +44,9 @@ def test_a_check_tells_which_exercises_it_took_from_the_course(
     with (course / "exercises" / _FIRST).open("a", encoding="utf-8") as file:
         file.write("def oops(\n")
     assert "the course's own" in run_grade("explain", "2", "--course", course).out
+    run_grade("check", "1", "--course", course)
+    shutil.copy(SUBMISSIONS / "perfect" / _FIRST, course / "exercises" / _FIRST)  # known since
+    assert "the course's own" not in run_grade("check", "2", "--course", course).out
 
 
 def test_after_the_last_open_exercise_comes_the_zip(course: Path) -> None:
