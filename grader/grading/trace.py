@@ -83,9 +83,12 @@ class Trace:
 
     @property
     def shown_case(self) -> str:
-        """The case in words: its name, its sizes, and what was given beyond it."""
-        sizes = ", ".join(f"{name}={size}" for name, size in self.case.dims.items())
-        given = "".join(f"; `{name}` is given" for name in self.given)
+        """The case in words: its name, its sizes and options, and what was given beyond it."""
+        options = self.case.options
+        sizes = ", ".join(
+            f"{name}={value!r}" for name, value in {**self.case.dims, **options}.items()
+        )
+        given = "".join(f"; `{name}` is given" for name in self.given if name not in options)
         return f"{self.case.name} ({sizes}{given})"
 
     def letters(self, shape: Sequence[int]) -> str:
