@@ -160,7 +160,7 @@ def _of_bug(
     hints = list(bugs[0].hints)
     if diagnosis.either:  # none may say more than is known
         alike = [key.book.by_key(name) for name in diagnosis.either]
-        hints = [f"If {one.when}: {one.hints[place]}" for place in (0, -1) for one in alike]
+        hints = [hint for place in (0, -1) for hint in _of_either(alike, place)]
     else:
         hints += [f"Where {one.when}: {one.hints[-1]}" for one in bugs[1:]]
     shown = {p.check for bug in bugs for p in bug.proofs if isinstance(p, CheckProof)}
@@ -174,6 +174,12 @@ def _of_bug(
         _ladder(*hints, *_of_told(beside, diagnosis)),
         _passages(target, lesson, bugs),
     )
+
+
+def _of_either(alike: Sequence[KnownBug], place: int) -> list[str]:
+    """The hints at a place of some bugs, of which it is one; once where they are the same."""
+    hints = dict.fromkeys(bug.hints[place] for bug in alike)
+    return list(hints) if len(hints) == 1 else [f"If {b.when}: {b.hints[place]}" for b in alike]
 
 
 def _passages(

@@ -315,6 +315,20 @@ def test_what_chance_leaves_alone_names_no_mistake(grade: Grade, tmp_path: Path)
     assert "the scores are not scaled" in told
 
 
+@pytest.mark.long
+def test_tokens_that_are_equal_by_chance_name_no_second_mistake(
+    grade: Grade, tmp_path: Path
+) -> None:
+    """Of a prompt of one token the first place is the last, and much else is the same."""
+    text = edited(
+        solution("exercise11"),
+        ("model(tokens[:, -model.max_len :])[:, -1]", "model(prompt[:, -model.max_len :])[:, 0]"),
+        ("torch.cat([tokens, drawn], dim=1)", "torch.cat([drawn, tokens], dim=1)"),
+    )
+    (tmp_path / "exercise11_generation.py").write_text(text, "utf-8")
+    assert "last token alone" not in _told(grade(tmp_path, "exercise11"), "generate")
+
+
 def test_a_mask_that_is_not_handed_on_hides_no_missing_dropout(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise9"),
