@@ -28,7 +28,6 @@ from grader.worker.protocol import Action
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
-_CHANCE = 2  # so many more of those may another explain by chance
 _SINGLE = 3  # where an output is one number each: so many for each bug
 _NOT_ALL = "There may be more"
 
@@ -113,8 +112,7 @@ def _of_some(
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
     found = look.best(singles)
     if both is not None:
-        room = 0 if look.least == _CASES else _CHANCE
-        more = look.best(of_calls(both, look.evidence.calls, look.rows), singles, room)
+        more = look.best(of_calls(both, look.evidence.calls, look.rows), singles)
         better = more and (not found or more[0].count > found[0].count)
         if better and own.count_behaviours(fit.names for fit in more) == 1:
             return more  # of several, the second would be a guess
@@ -147,7 +145,11 @@ class _Look:
         by_chance = [case for case, one in zip(cases, drawn, strict=True) if one]
         # a mask that happens to drop little leaves values that some other mistake has
         self._drawn: Array = np.array([case in by_chance for case in cases], dtype=bool)
-        self.least = _CASES if any(map(self._has_floats, self.calls)) else _WHOLE
+        whole = not any(map(self._has_floats, self.calls))
+        self.least = _WHOLE if whole else _CASES
+        # where something is one, such as a text of one token, many mistakes come to the same tokens
+        sizes = [min(case.dims.values(), default=0) for case in cases]
+        self._tells: Array = np.array([not whole or size != 1 for size in sizes], dtype=bool)
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
         # bugs that change an input, whichever way they are written, where it is left alone
@@ -165,20 +167,17 @@ class _Look:
         left = self.wrong & ~explained
         return bool(left.any() and self._drawn[left].all())
 
-    def best(
-        self, suspects: Suspects, singles: Suspects | None = None, room: int = 0
-    ) -> list[_Fit]:
-        """The suspects that explain most wrong cases, or `room` less, and break no right one.
+    def best(self, suspects: Suspects, singles: Suspects | None = None) -> list[_Fit]:
+        """The suspects that explain most of the wrong cases, and break no right one.
 
-        The best is first. Of two bugs at once each has to show in what they explain, beside what
-        `singles` give.
+        Of two bugs at once each has to show in what they explain, beside what `singles` give.
         """
         explained, apart = self._explain(suspects)
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
         bugs = np.array([len(names) for names in suspects.names])
         due = np.minimum(self.numbers * bugs, _NUMBERS)
-        fits = (count >= self.least) & (numbers >= due)
+        fits = (explained[:, self._tells].sum(axis=1) >= self.least) & (numbers >= due)
         fits &= np.array([self._allows(names) for names in suspects.names], dtype=bool)
         for row in np.flatnonzero(fits):
             fits[row] = not self._by_one_size(explained[row])
@@ -189,8 +188,7 @@ class _Look:
         most = count[fits].max()
         broken = self.wrong & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
         found: dict[Names, _Fit] = {}
-        rows = np.flatnonzero(fits & (count >= most - room))
-        for row in sorted(rows, key=lambda row: -count[row]):
+        for row in np.flatnonzero(fits & (count == most)):
             far = float(apart[row][explained[row]].max())
             names = suspects.names[row]
             found.setdefault(names, _Fit(names, explained[row], far, int(broken[row].sum())))
@@ -246,7 +244,8 @@ class _Look:
     def _suffices(self, explained: Array, bugs: int) -> bool:
         """Whether so many cases, with so many numbers, do not come so by chance."""
         numbers = sum(self._numbers(self.calls[i]) for i in np.flatnonzero(explained))
-        return explained.sum() >= self.least and numbers >= min(self.numbers * bugs, _NUMBERS)
+        due = min(self.numbers * bugs, _NUMBERS)
+        return (explained & self._tells).sum() >= self.least and numbers >= due
 
     def _acts(self, suspects: Suspects, row: int, singles: Suspects, explained: Array) -> bool:
         """Whether each of two bugs changes what the other gives alone, in some calls.

@@ -135,6 +135,20 @@ def test_the_plainest_hint_claims_no_more_than_is_known(shipped_engine: Engine) 
     ]
 
 
+def test_a_hint_that_fits_either_mistake_is_told_once(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise2"),
+        (
+            "self.to_values = nn.Linear(embed_dim, head_dim",
+            "self.to_values = nn.Linear(head_dim, head_dim",
+        ),
+        ("values = self.to_values(x)", "values = self.to_values(queries)"),
+    )
+    advice = _advice_of(shipped_engine, "exercise2", text)
+    assert advice.hints[0] == "Follow the values back to x."
+    assert sum(hint.startswith("If the values are made from the") for hint in advice.hints) == 2
+
+
 def _raised(said: str, line: int, trap: str = "") -> CheckResult:
     check = CheckId("exercise3", "fold_heads", Kind.NUMERIC)
     place = Place("a.py", line)
