@@ -18,7 +18,7 @@ from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, va
 from grader.compare.telling import outputs_of, telling
 from grader.compare.wording import nearness, ways_of
 from grader.records.answers import AnswerStatus
-from grader.records.calls import PLAIN, Array, Call
+from grader.records.calls import PLAIN, Array, Call, DrawnCase
 from grader.records.key import KnownBug
 from grader.records.results import Diagnosis
 from grader.records.signatures import Suspects
@@ -141,10 +141,7 @@ class _Look:
         self.right: Array = right.equal_calls(self.seen, STRICT)[0][0] | np.array(judged)
         self.wrong = ~self.right & np.array([self._numbers(call) > 0 for call in self.calls])
         cases = [evidence.case(call) for call in self.calls]
-        drawn = [evidence.answers[call.id].info.random for call in self.calls]
-        by_chance = [case for case, one in zip(cases, drawn, strict=True) if one]
-        # a mask that happens to drop little leaves values that some other mistake has
-        self._drawn: Array = np.array([case in by_chance for case in cases], dtype=bool)
+        self._drawn = self._by_chance(cases)
         whole = not any(map(self._has_floats, self.calls))
         self.least = _WHOLE if whole else _CASES
         # where something is one, such as a text of one token, many mistakes come to the same tokens
@@ -156,6 +153,15 @@ class _Look:
         ended = [row for row, call in zip(self.rows, self.calls, strict=True) if self._ended(call)]
         changing = zip(own.names, own.changing(evidence.seen, ended), strict=True)
         self._impossible = {*own.names} - {names for names, changes in changing if not changes}
+
+    def _by_chance(self, cases: Sequence[DrawnCase]) -> Array:
+        """Which calls are of a case in which two runs differ.
+
+        What happens to draw little leaves values that some other mistake has.
+        """
+        random = (self.evidence.answers[call.id].info.random for call in self.calls)
+        drawn = [case for case, one in zip(cases, random, strict=True) if one]
+        return np.array([case in drawn for case in cases], dtype=bool)
 
     def count_wrong(self) -> tuple[int, int]:
         """Return how many cases are wrong, and how many of them gave an output."""
