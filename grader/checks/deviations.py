@@ -7,7 +7,7 @@ nobody asked for: each costs its own checks, and what is left is judged and diag
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.covered import checks_failed_by, explain_cases
+from grader.compare.covered import explain_cases
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.outcomes import lacks_bias
@@ -20,7 +20,6 @@ from grader.records.results import (
     RIGHT_USUAL,
     RIGHT_VALUES,
     CheckResult,
-    Diagnosis,
     Kind,
     Status,
 )
@@ -81,20 +80,6 @@ def acting_beside(
     return [
         one for one in deviations if not (one.unheard and explain_cases(evidence, bugs, one.groups))
     ]
-
-
-def not_shown(
-    evidence: Evidence,
-    results: Sequence[CheckResult],
-    known: Diagnosis,
-    deviations: Sequence[Deviation],
-) -> list[Deviation]:
-    """Leave out what the bugs of a diagnosis, whose values are other ones, come to as well."""
-    ways = [evidence.key.book.by_key(way) for way in known.ways]
-    shown = [way.id for way in ways if way.shown_by_values]
-    covered = checks_failed_by(evidence, results, shown)
-    beyond = acting_beside(evidence, known.bugs, deviations)
-    return [d for d in beyond if not d.failed(evidence, results) <= covered]
 
 
 def _shown_by(proof: Proof) -> str:

@@ -260,14 +260,13 @@ class _Look:
         """
         both = suspects.only(np.arange(len(suspects.names)) == row)
         parts = set(suspects.names[row])
-        alone = [i for i, names in enumerate(singles.names) if {*names} < parts]
-        room = beyond(self.tolerance)
-        same, _ = singles.equal_calls(self._due, STRICT)
-        right = np.asarray(same[:, explained].all(axis=1))
-        if {singles.names[i] for i in alone if not right[i]} != {(name,) for name in parts}:
+        alone = singles.only(np.array([{*names} < parts for names in singles.names]))
+        same, _ = alone.equal_calls(self._due, STRICT)
+        wrong = np.asarray(~same[:, explained].all(axis=1))
+        if {*alone.only(wrong).names} != {(name,) for name in parts}:
             return False
-        alike = (both.equal_calls(singles.signature(i), room)[0][0] for i in alone)
-        return not any(one[explained].all() for one in alike)
+        ways, room = map(alone.signature, range(len(alone.names))), beyond(self.tolerance)
+        return not any(both.equal_calls(way, room)[0][0][explained].all() for way in ways)
 
     def _allows(self, names: Names) -> bool:
         return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)

@@ -6,14 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.deviations import (
-    Deviation,
-    acting_beside,
-    look_aside,
-    not_shown,
-    tell,
-    where_right,
-)
+from grader.checks.deviations import Deviation, acting_beside, look_aside, tell, where_right
 from grader.checks.finding import find_deviations, plain_deviations
 from grader.checks.judge import (
     check_target,
@@ -261,8 +254,7 @@ def _diagnose(
         return _Known(None)
     plain = plain_deviations(evidence, results)
     if echo := behind.echo(results, pairs, look_aside(evidence, plain, results)):
-        others = not_shown(evidence, results, echo, plain)
-        return _Known(_with(echo, others), others)
+        return _beside(behind, results, echo, plain)
     nothing = Diagnosis(evidence.target.name, (), "", "")
     unbound = evidence.answers[evidence.first_call.id].status is AnswerStatus.UNBOUND
     if unbound and astray(evidence):  # the check says why nothing fits
@@ -305,7 +297,12 @@ def _beside(
     deviations: Sequence[Deviation],
 ) -> _Known:
     """A diagnosis that explains all, with the deviations that no value of it shows."""
-    others = not_shown(behind.evidence, results, known, deviations)
+    evidence = behind.evidence
+    ways = [evidence.key.book.by_key(way) for way in known.ways]
+    shown = [way.id for way in ways if way.shown_by_values]
+    covered = checks_failed_by(evidence, results, shown)
+    beyond = acting_beside(evidence, known.bugs, deviations)
+    others = [d for d in beyond if not d.failed(evidence, results) <= covered]
     return _Known(_with(behind.beyond(known), others), others)
 
 

@@ -18,7 +18,7 @@ from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
 from grader.records.results import Diagnosis, State
-from grader.records.text import clean
+from grader.records.text import as_arguments, clean
 from grader.worker.names import (
     GIVEN,
     MOST_SEEN,
@@ -85,9 +85,7 @@ class Trace:
     def shown_case(self) -> str:
         """The case in words: its name, its sizes and options, and what was given beyond it."""
         options = self.case.options
-        sizes = ", ".join(
-            f"{name}={value!r}" for name, value in {**self.case.dims, **options}.items()
-        )
+        sizes = as_arguments({**self.case.dims, **options})
         given = "".join(f"; `{name}` is given" for name in self.given if name not in options)
         return f"{self.case.name} ({sizes}{given})"
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _STEM = 80  # characters
 _STOPS = (".", "?", "!", "…")
@@ -50,6 +50,11 @@ def ended(sentence: str) -> str:
 def as_step(hint: str) -> str:
     """Return a hint as what to do now: without its capital and its full stop."""
     return f"{hint[:1].lower()}{hint[1:].rstrip('.')}"
+
+
+def as_arguments(values: Mapping[str, object]) -> str:
+    """Return sizes and options as a call gives them: "b=2, norm_first=True"."""
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -1,7 +1,7 @@
 """What every report says, whatever it is rendered to: which checks are shown, and in what words."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.records.results import (
@@ -16,6 +16,7 @@ from grader.records.results import (
     Status,
 )
 from grader.records.subtotals import Subtotal
+from grader.records.text import as_arguments
 from grader.report.layout import columns
 
 MARKS = {
@@ -180,23 +181,18 @@ def shown_case(check: CheckResult) -> str:
     case = check.case
     if case is None:
         return ""
-    options = "".join(f", {name}={value!r}" for name, value in case.options.items())
     inputs = "".join(f"; {name} = {_brief(v)}" for name, v in (case.inputs or {}).items())
-    return f"{case.name} ({_listed(case.dims)}{options}){inputs}"
+    return f"{case.name} ({as_arguments({**case.dims, **case.options})}){inputs}"
 
 
 def shown_sizes(check: CheckResult) -> str:
     """Return a case in fewer words: its name and sizes."""
-    return f"{check.case.name} ({_listed(check.case.dims)})" if check.case else ""
+    return f"{check.case.name} ({as_arguments(check.case.dims)})" if check.case else ""
 
 
 def shown_values(facts: Facts) -> str:
     """Return what was expected, or what came, in one line: "shape [2, 4], dtype float64"."""
     return ", ".join(f"{name} {value}" for name, value in facts.to_json().items())[:_VALUES]
-
-
-def _listed(dims: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in dims.items())
 
 
 def _brief(values: object) -> str:

@@ -12,7 +12,7 @@ from grader.records.calls import PLAIN
 from grader.records.ids import BIASES, CallId
 from grader.records.key import AnswerKey, CheckProof, KnownBug
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Kind, Status
-from grader.records.text import ended
+from grader.records.text import as_arguments, ended
 from grader.student.progress import load_progress, remember_hint
 from grader.student.start import untouched_stub
 
@@ -138,8 +138,7 @@ def next_hint(
         told = [check for check in failed if check.told]
         wrong = [c for c in failed if c.status is not Status.SKIPPED and not c.told] or failed
         if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
-            others = [c for c in wrong if c.failed and not c.told and c.kind is not Kind.BUG]
-            return _of_deviations(target, key, found[0], told, others, lesson)
+            return _of_deviations(target, key, found[0], failed, lesson)
         first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
         if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
             return _unwritten(target, key, lesson)
@@ -214,11 +213,12 @@ def _of_deviations(
     target: Target,
     key: AnswerKey,
     found: Diagnosis,
-    told: Sequence[CheckResult],
-    beside: Sequence[CheckResult],
+    failed: Sequence[CheckResult],
     lesson: Sequence[Passage],
 ) -> Advice:
-    """Hints for what leaves the values right: one for each deviation, and what fails `beside`."""
+    """Hints for what leaves the values right: one for each deviation, and for what fails beside."""
+    told = [check for check in failed if check.told]
+    beside = [c for c in failed if c.failed and not c.told and c.kind is not Kind.BUG]
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
     first = _ARGUMENTS if of_arguments else _BESIDE
@@ -255,7 +255,7 @@ def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Adv
 
 def _step_shapes(target: Target, key: AnswerKey) -> str:
     case = key.plan.first_case(target.name)
-    sizes = ", ".join(f"{name}={size}" for name, size in case.dims.items())
+    sizes = as_arguments(case.dims)
     steps = key.steps(str(CallId.first(target.name)))
     shapes = ", ".join(f"{n} {steps[n].shape}" for n in target.step_names if n in steps)
     return f"For {sizes} the shapes are: {shapes}." if shapes else ""
