@@ -248,6 +248,16 @@ def test_another_name_for_what_was_planted_is_none(reported: Callable[..., Any])
     assert "a name that is not so" not in _kinds(oracle, made, equal)
 
 
+def test_where_a_deviation_is_told_one_mistake_may_be_another(
+    reported: Callable[..., Any],
+) -> None:
+    planted = ("bugs attention_weights/scale-by-dim", "deviations attention_weights/scale-unheard")
+    oracle, made, _ = reported("exercise1", *planted)
+    same = partial(oracle.stands_for, made, "attention_weights", "scale-applied-twice")
+    assert same() == set()
+    assert same(without={"scale"}) == {"scale-by-dim"}
+
+
 def test_what_two_mistakes_come_to_in_training_mode_may_have_another_name(
     reported: Callable[..., Any],
 ) -> None:

@@ -109,6 +109,10 @@ class Composition:
         """Return the composition with some plants taken out."""
         return Composition(self.styles, tuple(p for p in self.plants if p not in plants))
 
+    def alone(self, plant: Plant) -> "Composition":
+        """Return the composition without the other plants of one's group."""
+        return self.without(*(other for other in self.of(plant.group) if other != plant))
+
 
 @dataclass(frozen=True)
 class Material:

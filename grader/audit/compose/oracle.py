@@ -205,11 +205,12 @@ class Oracle:
         texts = [self._values(theirs, target) for theirs in self._known(names, target)]
         return [t for t in texts if any(not same_values(t[c], a) for c, a in right.items())]
 
-    def stands_for(self, made: Composition, target: str, name: str) -> frozenset[str]:
+    def stands_for(
+        self, made: Composition, target: str, name: str, without: Collection[str] = ()
+    ) -> frozenset[str]:
         """Return the planted bugs that do, each by itself, what a known bug does."""
-        bugs = made.of("bugs")
-        alone = {p.id: made.without(*(other for other in bugs if other != p)) for p in bugs}
-        return frozenset(i for i, one in alone.items() if self.equals(one, target, [name]))
+        equal = partial(self.equals, target=target, names=[name], without=without)
+        return frozenset(p.id for p in made.of("bugs") if equal(made.alone(p)))
 
     def equals_at_step(self, made: Composition, target: str, name: str, step: str) -> bool:
         """Whether a step has the values that it has under a known bug, on the main cases."""
@@ -294,14 +295,13 @@ class Oracle:
 
     def _acting(self, made: Composition, target: str) -> list[Plant]:
         """The bugs that change something where they are; of those that hide each other, all."""
-        bare = self._bare(made)
-        ways = self._ways(made, target)
-        nothing = bare.without(*bare.plants)
-        if self._alike(bare, nothing, target, ways):
+        bare, ways = self._bare(made), self._ways(made, target)
+        none = bare.without(*bare.plants)
+        if self._alike(bare, none, target, ways):
             return []  # they undo each other
-        alone = [(p, bare.without(*(o for o in bare.plants if o != p))) for p in bare.plants]
-        acting = [p for p in bare.plants if not self._alike(bare, bare.without(p), target, ways)]
-        return acting or [p for p, one in alone if not self._alike(one, nothing, target, ways)]
+        bugs = bare.plants
+        acting = [p for p in bugs if not self._alike(bare, bare.without(p), target, ways)]
+        return acting or [p for p in bugs if not self._alike(bare.alone(p), none, target, ways)]
 
     def _alike(
         self, one: Composition, other: Composition, target: str, ways: Sequence[Arrangement]

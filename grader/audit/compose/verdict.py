@@ -213,7 +213,7 @@ class _Judge:
         named = {name for name in names if name in acting} | (self.elsewhere & acting)
         for name in names:
             if named != acting and name not in acting:
-                named |= acting & self.oracle.stands_for(self.made, self.target.name, name)
+                named |= acting & self._stands_for(name)
         if self.found and named != acting and self._equal_ways(names, _scope(self.found)):
             named = set(acting)
         told = self._kinds_told(self.found)
@@ -247,9 +247,7 @@ class _Judge:
     def _of_names(self, found: Diagnosis) -> Iterator[Fault]:
         name = self.target.name
         false = [
-            bug
-            for bug in found.bugs
-            if bug not in self.truth.names and not self.oracle.stands_for(self.made, name, bug)
+            bug for bug in found.bugs if bug not in self.truth.names and not self._stands_for(bug)
         ]
         if not false:
             return
@@ -267,6 +265,10 @@ class _Judge:
         if apart:
             said = f"{', '.join(apart)}: {found.evidence}"
             yield self._fault("a name that is not so", said)
+
+    def _stands_for(self, bug: str) -> frozenset[str]:
+        """The planted bugs that do what a known bug does, wherever no deviation explains values."""
+        return self.oracle.stands_for(self.made, self.target.name, bug, without=self.told)
 
     def _registers(self, bug: str, named: Sequence[str]) -> bool:
         """Whether as many numbers are registered as under a bug, alone or beside another named."""
