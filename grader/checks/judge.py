@@ -244,7 +244,9 @@ def _shown(target: Target, case: DrawnCase) -> ShownCase:
     given = {
         name: value for name, value in declared.items() if isinstance(value, int | float | list)
     }
-    return ShownCase(case.name, case.dims, case.construct, case.options, given or None)
+    instead = {target.inputs.get(name) for name in given}  # of a dim that is an argument's value
+    dims = {name: size for name, size in case.dims.items() if name not in instead}
+    return ShownCase(case.name, dims, case.construct, case.options, given or None)
 
 
 def point_to_hint(

@@ -17,13 +17,14 @@ from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, value_rows
 from grader.compare.telling import outputs_of, telling
 from grader.compare.wording import nearness, ways_of
+from grader.course.expressions import TensorSpec
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, DrawnCase
 from grader.records.key import KnownBug
 from grader.records.results import Diagnosis
 from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TensorKey
 
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
@@ -186,7 +187,7 @@ class _Look:
         fits = (explained[:, self._tells].sum(axis=1) >= self.least) & (numbers >= due)
         fits &= np.array([self._allows(names) for names in suspects.names], dtype=bool)
         for row in np.flatnonzero(fits):
-            fits[row] = not self._by_one_size(explained[row])
+            fits[row] = not self._by_sizes(explained[row])
             if fits[row] and singles is not None:
                 fits[row] = self._acts(suspects, int(row), singles, explained[row])
         if not fits.any():
@@ -271,8 +272,8 @@ class _Look:
     def _allows(self, names: Names) -> bool:
         return self.aside.allows(names) and self._impossible.isdisjoint((n,) for n in names)
 
-    def _by_one_size(self, explained: Array) -> bool:
-        """Whether what is explained has a size, beyond 1, that no other case of wrong values has.
+    def _by_sizes(self, explained: Array) -> bool:
+        """Whether what is explained has sizes, beyond 1, that no other case of wrong values has.
 
         It may be so by chance: 2 / √d is 1 where d is 4. With a size of 1 mistakes often vanish.
         Where all ordinary cases are explained, an edge that is not is a matter of its own.
@@ -280,16 +281,24 @@ class _Look:
         plain = np.array([self.evidence.case(call).group == PLAIN for call in self.calls])
         if not (self.wrong & plain & ~explained).any():
             return False
-        dims = [self.evidence.case(call).dims for call in self.calls]
-        here = [dims[i] for i in np.flatnonzero(explained)]
-        left = np.flatnonzero(self.wrong & ~explained)
-        others = [dims[i] for i in left if self._in_shape(self.calls[i])]
-        return bool(others) and any(
-            size > 1
-            and all(one.get(dim) == size for one in here)
-            and not any(one.get(dim) == size for one in others)
-            for dim, size in here[0].items()
-        )
+        here = [self._sizes(self.calls[i]) for i in np.flatnonzero(explained)]
+        left = [self.calls[i] for i in np.flatnonzero(self.wrong & ~explained)]
+        others = [self._sizes(call) for call in left if self._in_shape(call)]
+        shared = {one for one in here[0] if one[1] > 1}.intersection(*here)
+        return bool(others and shared) and not any(shared <= other for other in others)
+
+    def _sizes(self, call: Call) -> set[tuple[str, int]]:
+        """The dims of a call with their sizes, which a property may have changed."""
+        sizes = {**self.evidence.case(call).dims}
+        tensors = self.evidence.key.plan.tensors
+        for given, spec in zip(
+            call.inputs, self.evidence.target.input_specs.values(), strict=False
+        ):
+            if isinstance(given, TensorKey) and isinstance(spec, TensorSpec):
+                axes = [axis.text for axis in spec.axes]
+                own = dict(zip(axes, tensors[given.tensor].shape, strict=True))
+                sizes |= {dim: size for dim, size in own.items() if dim in sizes}
+        return set(sizes.items())
 
     def _numbers(self, call: Call) -> int:
         """How many numbers came out of a call that tell something: zeros alone do not."""

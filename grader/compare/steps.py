@@ -131,7 +131,7 @@ def _scope(evidence: Evidence, looked_at: Call) -> str:
     others = (call for call in calls if evidence.case(call).group != case.group)
     if all(judge_call(evidence, call, Group.OUTPUT).passed for call in others):
         return ""
-    return ", with no option given" if case.group == PLAIN else f", in the case '{case.name}'"
+    return ", in the usual cases" if case.group == PLAIN else f", in the case '{case.name}'"
 
 
 def _shares_parameters(info: Info) -> bool:

@@ -12,17 +12,21 @@ import numpy as np
 
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
-from grader.compare.evidence import Evidence
+from grader.compare.evidence import FOLLOW_HINT, Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import STRICT, value_rows
+from grader.course.models import Exercise
+from grader.handin.read import Source
+from grader.handin.syntax import names_used
 from grader.records.calls import PLAIN, Array, DrawnCase
 from grader.records.key import bug_id, bug_key
 from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase, Status
 from grader.records.signatures import Suspects
 from grader.worker.names import Group
-from grader.worker.protocol import Action, TargetKind
+from grader.worker.protocol import Action, Earlier, TargetKind
 
+_MAY_BE_EARLIER = "; it may also be in an earlier exercise, for your own work is used here"
 Pairs = Callable[[], Mapping[str, Suspects]]
 
 
@@ -182,6 +186,26 @@ def may_explain(told: Mapping[str, Judged], other: CheckResult, check: CheckResu
         here, there = (checks_failed_by(one.evidence, one.checks, bugs) for bugs in (own, known))
         return check.id not in here and (right_values or check.id in there)
     return bool(named) or check.case is None or can_spoil(used.evidence, check.case)
+
+
+def causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
+    """Return the targets that one may use and that its text does name."""
+    read = names_used([text for _, text in source.units], target)
+    return [other for other in exercise.target(target).uses if other in read]
+
+
+def name_earlier(results: Sequence[CheckResult], exercise: Exercise) -> list[CheckResult]:
+    """Where a target runs the submission's own earlier work, say that the mistake may be there."""
+    own = [target.name for target in exercise.targets if target.earlier is Earlier.OWN]
+    return [
+        replace(r, next_step=f"{r.next_step}{_MAY_BE_EARLIER}")
+        if r.failed
+        and r.target in own
+        and not (r.told or r.unwritten or r.place)
+        and r.next_step not in ("", FOLLOW_HINT)
+        else r
+        for r in results
+    ]
 
 
 def _are_alike(one: DrawnCase, other: DrawnCase | ShownCase) -> bool:

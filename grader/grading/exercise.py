@@ -34,13 +34,21 @@ from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
 from grader.grading.discretion import without_words
-from grader.grading.echoes import Behind, Judged, Pairs, is_wrong, look_behind, may_explain
+from grader.grading.echoes import (
+    Behind,
+    Judged,
+    Pairs,
+    causes_of,
+    is_wrong,
+    look_behind,
+    may_explain,
+    name_earlier,
+)
 from grader.grading.jobs import Standins, job_kinds, job_of
 from grader.grading.notes import notes_of
 from grader.grading.rounds import Rounds
 from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
-from grader.handin.syntax import names_used
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, PUBLIC
 from grader.records.ids import CheckId
@@ -89,7 +97,7 @@ def run_exercise(
     if (source := submission.source(exercise)).problem:
         return Run(_without_file(folder, exercise, key, source))
     jobs = {kind: job_of(folder, exercise, kind, standins, submission) for kind in job_kinds(key)}
-    uses = _uses_of(exercise, source)
+    uses = {one.name: causes_of(exercise, source, one.name) for one in exercise.targets}
     rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, uses, trains)
     rounds.run(shared.child(key.plan.split))
     evidence = _evidence_of(exercise, source, rounds)
@@ -107,7 +115,7 @@ def _run_with_words(
     *,
     quick: bool,
 ) -> Run:
-    causes = partial(_causes_of, exercise, source)
+    causes = partial(causes_of, exercise, source)
     told: dict[str, Judged] = {}
     for target in exercise.targets:
         used = [told[name] for name in causes(target.name) if name in told]
@@ -120,6 +128,7 @@ def _run_with_words(
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
     checks = name_causes(found, causes, of_values, partial(may_explain, told))
+    checks = name_earlier(checks, exercise)
     rounds.clock = Clock(rounds.limits, 1)  # what runs from here on shows, and takes nobody's time
     return Run(_sum_up(exercise, source, checks, judged, shown), last, rounds)
 
@@ -148,17 +157,6 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str
         )
         for target in exercise.targets
     }
-
-
-def _uses_of(exercise: Exercise, source: Source) -> dict[str, list[str]]:
-    """Return by target which others of the file it may use and does name."""
-    return {target.name: _causes_of(exercise, source, target.name) for target in exercise.targets}
-
-
-def _causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
-    """Return the targets that one may use and that its text does name."""
-    read = names_used([text for _, text in source.units], target)
-    return [other for other in exercise.target(target).uses if other in read]
 
 
 def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:

@@ -97,11 +97,15 @@ def printed_lines(result: ExerciseResult, width: int) -> list[str]:
     """Return the beginning of what the code printed, warnings too."""
     if not result.output:
         return []
-    lines = ["", click.style("  Printed by your code, in all cases:", dim=True)]
-    for printed in result.output.splitlines()[:_PRINTED]:
+    lines = ["", click.style("  Printed by your code while it ran:", dim=True)]
+    printed = result.output.splitlines()
+    for one in printed[:_PRINTED]:
         # what a terminal wraps by itself would begin a line, as our own words do
-        shown = wrapped(printed, width, first="    ", hang=4)
+        shown = wrapped(one, width, first="    ", hang=4)
         lines += [click.style(line, dim=True) for line in shown]
+    if len(printed) > _PRINTED:
+        more = "and more: --json shows the first 40 lines"
+        lines += wrapped(more, width, first="    ", hang=4)
     return lines
 
 

@@ -130,6 +130,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         kwargs = {**kwargs, "device": torch.device("cpu")}
     out = func(*_changed(args, values), **{k: _changed(v, values) for k, v in kwargs.items()})
     if func is _aten.copy_.default or _is_in_place(func):
+        _follow(args[0])
         return args[0]
     return _changed(out, PretendTensor) if here else out
 
@@ -157,6 +158,14 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, tuple | list):
         return type(value)([_changed(part, change) for part in value])
     return value
+
+
+def _follow(tensor: Tensor) -> None:
+    """Give a tensor the axes of what it holds, which `transpose_` and its like have changed."""
+    held = values(tensor)
+    if (tensor.size(), tensor.stride()) != (held.size(), held.stride()):
+        with torch._C._DisableTorchDispatch():
+            tensor.as_strided_(held.size(), held.stride())
 
 
 def values(tensor: Tensor) -> Tensor:

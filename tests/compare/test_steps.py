@@ -20,7 +20,7 @@ def test_the_step_before_an_open_one_is_not_called_complete() -> None:
 
 
 def test_steps_say_of_which_cases_they_are_known(grade_text: GradeText) -> None:
-    """The scores are right with no option given, and wrong with one: no ✓ speaks of both."""
+    """The scores are wrong where an option is given, and right elsewhere: no ✓ speaks of both."""
     text = edited(
         solution("exercise1_attention.py"),
         ("if scale is None else scale", "if scale is None else scale**3 + 0.1"),
@@ -28,7 +28,7 @@ def test_steps_say_of_which_cases_they_are_known(grade_text: GradeText) -> None:
     )
     result = grade_text({"exercise1": text})
     (found,) = (d for d in result.diagnoses if d.target == "attention_weights")
-    assert "Step by step, with no option given: scores ✓" in found.evidence
+    assert "Step by step, in the usual cases: scores ✓" in found.evidence
 
 
 def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText) -> None:

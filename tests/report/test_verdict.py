@@ -60,11 +60,21 @@ def test_deviations_name_the_command_that_tells_more(command: str) -> None:
     _assert_told(render_fragment(document, {}, command=command), said)
 
 
-def test_what_was_printed_is_told_to_be_of_all_cases() -> None:
+def test_what_was_printed_is_told() -> None:
     result = replace(_result(Kind.NUMERIC), output="seen")
-    told = "Printed by your code, in all cases:"
+    told = "Printed by your code while it ran:"
     assert told in click.unstyle(render_result(result))
     assert told in render_fragment(Document("c", "e", "k", (result,)), {})
+
+
+def test_a_terminal_says_that_more_was_printed() -> None:
+    lines = [str(number) for number in range(6)]
+    few, many = (
+        replace(_result(Kind.NUMERIC), output="\n".join(some)) for some in (lines[1:], lines)
+    )
+    more = "and more: --json shows the first 40 lines"
+    assert more not in click.unstyle(render_result(few))
+    assert more in click.unstyle(render_result(many))
 
 
 @pytest.mark.parametrize("kind", [Kind.SHAPE, Kind.BUG])

@@ -400,3 +400,30 @@ def test_what_a_part_leaves_out_is_no_deviation_of_the_whole(grade_text: GradeTe
     (whole,) = (d for d in result.diagnoses if d.target == "build_classifier")
     assert "The same mistake" in whole.evidence
     assert not whole.deviations
+
+
+def test_a_factor_that_another_size_has_by_chance_names_nothing(grade_text: GradeText) -> None:
+    """Of four samples the root is 2, which is what half of a width of five comes to as well."""
+    half = "1.0 / (query.size(2) ** 1 // 2) if"
+    text = edited(ATTENTION, ("1.0 / math.sqrt(query.size(2)) if", half))
+    assert "number of samples" not in _told(grade_text({"exercise1": text}), "attention_weights")
+
+
+def test_an_input_that_is_turned_in_place_fails_on_no_device(grade_text: GradeText) -> None:
+    text = edited(
+        ATTENTION, ("scores = x @ x.transpose(1, 2)", "x.transpose_(1, 2)\n    scores = x.mT @ x")
+    )
+    text = edited(text, ("output = weights @ x  # (b, t, k)", "output = weights @ x.mT"))
+    result = grade_text({"exercise1": text})
+    assert _check(result, "self_attention/property/device").status is Status.PASSED
+    unchanged = _check(result, "self_attention/property/inputs-unchanged")
+    assert unchanged.status is Status.FAILED
+
+
+def test_a_whole_model_may_be_wrong_for_an_earlier_exercise(grade_text: GradeText) -> None:
+    text = edited(solution("exercise8"), ("positions <= pos", "positions >= pos"))
+    others = {f"exercise{number}": solution(f"exercise{number}") for number in (1, 3, 4)}
+    result = grade_text({"exercise10": solution("exercise10"), "exercise8": text, **others})
+    steps = {c.target: c.next_step for c in result.checks if c.failed}
+    assert set(steps) == {"build_language_model"}
+    assert "it may also be in an earlier exercise" in steps["build_language_model"]

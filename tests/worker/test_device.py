@@ -69,6 +69,19 @@ def test_pretend_device_refuses_to_mix(use: Any) -> None:
         use(elsewhere(2, 3))
 
 
+@pytest.mark.parametrize("name", ["t_", "unsqueeze_", "resize_"])
+def test_axes_that_change_in_place_are_those_of_the_values(name: str) -> None:
+    arguments = {"t_": (), "unsqueeze_": (0,), "resize_": (3, 1)}[name]
+    values = torch.arange(6.0).reshape(2, 3)
+    with pretending():
+        there = device.PretendTensor(values.clone())
+        getattr(there, name)(*arguments)
+        getattr(values, name)(*arguments)
+        assert there.shape == values.shape
+        assert there.stride() == values.stride()
+        assert torch.equal(device.values(there + 1), values + 1)
+
+
 def test_pretend_device_keeps_values_for_control_flow() -> None:
     with pretending():
         assert bool((elsewhere(2, 3).sum() > 5).item())
