@@ -288,15 +288,14 @@ class _Look:
         return bool(others and shared) and not any(shared <= other for other in others)
 
     def _sizes(self, call: Call) -> set[tuple[str, int]]:
-        """The dims of a call with their sizes, which a property may have changed."""
-        sizes = {**self.evidence.case(call).dims}
-        tensors = self.evidence.key.plan.tensors
-        for given, spec in zip(
-            call.inputs, self.evidence.target.input_specs.values(), strict=False
-        ):
+        """The dims of a call with their sizes, which a property changes in the first main case."""
+        case, tensors = self.evidence.case(call), self.evidence.key.plan.tensors
+        specs = self.evidence.target.input_specs.values() if case.main else ()
+        sizes = {**case.dims}
+        for given, spec in zip(call.inputs, specs, strict=False):
             if isinstance(given, TensorKey) and isinstance(spec, TensorSpec):
                 axes = [axis.text for axis in spec.axes]
-                own = dict(zip(axes, tensors[given.tensor].shape, strict=True))
+                own = dict(zip(axes, tensors[given.tensor].shape, strict=False))
                 sizes |= {dim: size for dim, size in own.items() if dim in sizes}
         return set(sizes.items())
 

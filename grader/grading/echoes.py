@@ -194,18 +194,13 @@ def causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
     return [other for other in exercise.target(target).uses if other in read]
 
 
-def name_earlier(results: Sequence[CheckResult], exercise: Exercise) -> list[CheckResult]:
-    """Where a target runs the submission's own earlier work, say that the mistake may be there."""
-    own = [target.name for target in exercise.targets if target.earlier is Earlier.OWN]
-    return [
-        replace(r, next_step=f"{r.next_step}{_MAY_BE_EARLIER}")
-        if r.failed
-        and r.target in own
-        and not (r.told or r.unwritten or r.place)
-        and r.next_step not in ("", FOLLOW_HINT)
-        else r
-        for r in results
-    ]
+def name_earlier(evidence: Evidence, check: CheckResult) -> CheckResult:
+    """Say of what fails in the submission's own earlier work that the mistake may be there."""
+    calls = evidence.calls_of(check.id.name) if check.kind is Kind.PROPERTY else evidence.calls
+    own = check.failed and any(call.earlier is Earlier.OWN for call in calls)
+    known = check.told or check.unwritten or check.place or check.next_step in ("", FOLLOW_HINT)
+    step = f"{check.next_step}{_MAY_BE_EARLIER}"
+    return replace(check, next_step=step) if own and not known else check
 
 
 def _are_alike(one: DrawnCase, other: DrawnCase | ShownCase) -> bool:
