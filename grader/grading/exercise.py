@@ -54,6 +54,7 @@ from grader.records.calls import PLAIN, PUBLIC
 from grader.records.ids import CheckId
 from grader.records.key import AnswerKey
 from grader.records.results import (
+    MOST_PRINTED,
     CheckResult,
     Diagnosis,
     ExerciseResult,
@@ -385,6 +386,7 @@ def _sum_up(
     judged: Sequence[Judged] = (),
     output: str = "",
 ) -> ExerciseResult:
+    printed = without_folder(output).splitlines()
     return ExerciseResult(
         exercise=exercise.id,
         title=exercise.title,
@@ -394,5 +396,5 @@ def _sum_up(
         checks=tuple(checks),
         diagnoses=tuple(one.diagnosis for one in judged if one.diagnosis),
         notes=(*source.notes, *(note for one in judged for note in one.notes)),
-        output="\n".join(clean(one, 200) for one in without_folder(output).splitlines()[:40]),
+        output="\n".join(clean(line, 200) for line in printed[:MOST_PRINTED]),
     )

@@ -18,8 +18,8 @@ class Causal(Moved):
     sentence: ClassVar[str] = "what comes later along {dim} should not change earlier outputs"
     words: ClassVar[Words] = ("before later inputs change", "after that")
     step: ClassVar[str] = (
-        "look for a place that sees all of {dim}: a mask that is missing or one too far, or a sum "
-        "or a mean over everything"
+        "look for a place that sees all of {dim}: a mask that is missing or one too far, a reshape "
+        "that mixes places, or a sum or a mean over everything"
     )
 
     kind: Literal["causal"]

@@ -15,6 +15,7 @@ FORMAT_VERSION = 2
 # default makes, of those without an option, or of those of cases that are no edge
 RIGHT_VALUES = "Right values."
 RIGHT_GIVEN = "Right values where every option is given."
+MOST_PRINTED = 40  # lines of what a submission prints
 RIGHT_PLAIN = "Right values where no option is given."
 RIGHT_USUAL = "Right values in the usual cases."
 _RIGHT = (RIGHT_VALUES, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
@@ -260,7 +261,7 @@ class ExerciseResult:
     checks: tuple[CheckResult, ...]
     diagnoses: tuple[Diagnosis, ...] = ()
     notes: tuple[str, ...] = ()  # what a person should know that costs nothing
-    output: str = ""  # the first of what the submission printed
+    output: str = ""  # the first MOST_PRINTED lines that the submission printed
 
     @property
     def targets(self) -> tuple[CheckGroup, ...]:

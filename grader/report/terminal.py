@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from grader.records.results import (
+    MOST_PRINTED,
     CheckGroup,
     CheckResult,
     Diagnosis,
@@ -104,7 +105,7 @@ def printed_lines(result: ExerciseResult, width: int) -> list[str]:
         shown = wrapped(one, width, first="    ", hang=4)
         lines += [click.style(line, dim=True) for line in shown]
     if len(printed) > _PRINTED:
-        more = "and more: --json shows the first 40 lines"
+        more = f"and more: --json shows the first {MOST_PRINTED} lines"
         lines += wrapped(more, width, first="    ", hang=4)
     return lines
 

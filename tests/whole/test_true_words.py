@@ -427,3 +427,22 @@ def test_a_whole_model_may_be_wrong_for_an_earlier_exercise(grade_text: GradeTex
     steps = {c.target: c.next_step for c in result.checks if c.failed}
     assert set(steps) == {"build_language_model"}
     assert "it may also be in an earlier exercise" in steps["build_language_model"]
+
+
+def test_what_is_built_of_correct_parts_is_put_down_to_no_earlier_exercise(
+    grade_text: GradeText,
+) -> None:
+    text = edited(solution("exercise7"), ("layers.append(layer)", "layers += [layer, nn.Tanh()]"))
+    others = {f"exercise{number}": solution(f"exercise{number}") for number in range(1, 7)}
+    result = grade_text({"exercise7": text, **others})
+    assembly = _check(result, "build_classifier/property/assembly")
+    assert assembly.status is Status.FAILED
+    assert "earlier exercise" not in assembly.next_step
+
+
+def test_a_mask_that_has_an_axis_more_in_some_cases_is_graded(grade_text: GradeText) -> None:
+    """It is turned where it has three axes, which is so of some cases alone."""
+    turned = "mask = mask.mT if mask.dim() == 3 else mask\n        seen = mask.expand("
+    text = edited(solution("exercise8"), ("seen = mask.expand(", turned))
+    told = _told(grade_text({"exercise8": text}), "MaskedMultiHeadAttention")
+    assert "hides rows and not columns" in told
