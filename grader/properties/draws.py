@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -69,7 +70,12 @@ class Draws(Kind):
         for call in heard or calls:
             answer = answers_of(evidence, [call])[call.id]
             if answer.status is not AnswerStatus.OK:
-                return unanswered(evidence, call, answer)
+                found = unanswered(evidence, call, answer)
+                alone = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK
+                if not alone or found.status is not Status.FAILED:
+                    return found
+                several = f"with its inputs several times in one batch, {found.message}"
+                return replace(found, message=several)  # alone they raise nothing
             key = evidence.key.answers[call.id].tensors
             due, chances = of_group(key, Group.DRAWN), key[tensor_name(Group.CHANCES)]
             wrong, step = self.wrong(of_group(answer.tensors, Group.DRAWN), due, chances)

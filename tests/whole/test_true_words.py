@@ -446,3 +446,11 @@ def test_a_mask_that_has_an_axis_more_in_some_cases_is_graded(grade_text: GradeT
     text = edited(solution("exercise8"), ("seen = mask.expand(", turned))
     told = _told(grade_text({"exercise8": text}), "MaskedMultiHeadAttention")
     assert "hides rows and not columns" in told
+
+
+def test_an_exception_of_many_draws_says_that_they_are_many(grade_text: GradeText) -> None:
+    """The case has one row: with it alone nothing is raised."""
+    refusing = 'assert len(prompt) < 9, "too many"\n    training = model.training'
+    text = edited(solution("exercise11"), ("training = model.training", refusing))
+    found = _check(grade_text({"exercise11": text}), "generate/property/samples")
+    assert found.message.startswith("with its inputs several times in one batch, `generate` raised")
