@@ -6,6 +6,7 @@ the others by themselves.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -281,14 +282,19 @@ class _Look:
         plain = np.array([self.evidence.case(call).group == PLAIN for call in self.calls])
         if not (self.wrong & plain & ~explained).any():
             return False
-        here = [self._sizes(self.calls[i]) for i in np.flatnonzero(explained)]
-        left = [self.calls[i] for i in np.flatnonzero(self.wrong & ~explained)]
-        others = [self._sizes(call) for call in left if self._in_shape(call)]
+        here = [self._sizes[i] for i in np.flatnonzero(explained)]
+        left = np.flatnonzero(self.wrong & ~explained)
+        others = [self._sizes[i] for i in left if self._in_shape(self.calls[i])]
         shared = {one for one in here[0] if one[1] > 1}.intersection(*here)
         return bool(others and shared) and not any(shared <= other for other in others)
 
-    def _sizes(self, call: Call) -> set[tuple[str, int]]:
-        """The dims of a call with their sizes, which a property changes in the first main case."""
+    @cached_property
+    def _sizes(self) -> list[set[tuple[str, int]]]:
+        """The dims of each call with their sizes."""
+        return [self._sizes_of(call) for call in self.calls]
+
+    def _sizes_of(self, call: Call) -> set[tuple[str, int]]:
+        """Those of its case, but that a property changes them in the first main case."""
         case, tensors = self.evidence.case(call), self.evidence.key.plan.tensors
         specs = self.evidence.target.input_specs.values() if case.main else ()
         sizes = {**case.dims}
