@@ -30,9 +30,7 @@ from grader.worker.data import DataFiles
 from grader.worker.frameworks import FrameworkName
 
 SCRIPT = Path(sys.executable).with_name("grade")
-_SECONDS = (
-    3600  # a net for hangs, not a figure: a whole audit beside other tests takes half an hour
-)
+_SECONDS = 3600  # a net for hangs, not a figure: a whole audit takes half an hour
 _PYTHONS_OWN = ("PYTHON", "LC_", "LANG")  # variables that are read as Python starts
 
 
