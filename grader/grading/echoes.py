@@ -196,11 +196,12 @@ def causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
 
 def name_earlier(evidence: Evidence, check: CheckResult) -> CheckResult:
     """Say of what fails in the submission's own earlier work that the mistake may be there."""
-    calls = evidence.calls_of(check.id.name) if check.kind is Kind.PROPERTY else evidence.calls
-    own = check.failed and any(call.earlier is Earlier.OWN for call in calls)
     known = check.told or check.unwritten or check.place or check.next_step in ("", FOLLOW_HINT)
-    step = f"{check.next_step}{_MAY_BE_EARLIER}"
-    return replace(check, next_step=step) if own and not known else check
+    if known or not check.failed or not evidence.exercise.builds_on_earlier:
+        return check
+    calls = evidence.calls_of(check.id.name) if check.kind is Kind.PROPERTY else evidence.calls
+    own = any(call.earlier is Earlier.OWN for call in calls)
+    return replace(check, next_step=f"{check.next_step}{_MAY_BE_EARLIER}") if own else check
 
 
 def _are_alike(one: DrawnCase, other: DrawnCase | ShownCase) -> bool:
