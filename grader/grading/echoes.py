@@ -194,8 +194,21 @@ def causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:
     return [other for other in exercise.target(target).uses if other in read]
 
 
-def name_earlier(evidence: Evidence, check: CheckResult) -> CheckResult:
-    """Say of what fails in the submission's own earlier work that the mistake may be there."""
+def name_earlier(
+    evidence: Mapping[str, Evidence], found: Sequence[CheckResult], named: Sequence[CheckResult]
+) -> list[CheckResult]:
+    """Say of what fails in the submission's own earlier work that the mistake may be there.
+
+    Of the checks that were `found`, those that are `named` otherwise have another cause. Evidence
+    comes by target.
+    """
+    return [
+        _in_earlier_work(evidence[now.target], now) if now.next_step == before.next_step else now
+        for before, now in zip(found, named, strict=True)
+    ]
+
+
+def _in_earlier_work(evidence: Evidence, check: CheckResult) -> CheckResult:
     known = check.told or check.unwritten or check.place or check.next_step in ("", FOLLOW_HINT)
     if known or not check.failed or not evidence.exercise.builds_on_earlier:
         return check

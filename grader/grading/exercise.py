@@ -129,10 +129,7 @@ def _run_with_words(
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
     checks = name_causes(found, causes, of_values, partial(may_explain, told))
-    checks = [
-        name_earlier(last[now.target], now) if now.next_step == before.next_step else now
-        for before, now in zip(found, checks, strict=True)
-    ]
+    checks = name_earlier(last, found, checks)
     rounds.clock = Clock(rounds.limits, 1)  # what runs from here on shows, and takes nobody's time
     return Run(_sum_up(exercise, source, checks, judged, shown), last, rounds)
 

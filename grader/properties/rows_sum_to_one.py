@@ -46,16 +46,15 @@ class RowsSumToOne(Kind):
                     continue  # the shape check tells it
                 sums = values.sum(axis=self.axis)
                 if (values < 0).any() or find_difference(sums, np.ones_like(sums), tolerance):
-                    rows, made = (
-                        ("exp of each row", "log-softmax") if self.log else ("each row", "softmax")
-                    )
+                    rows = "exp of each row" if self.log else "each row"
                     worst = sums.ravel()[int(np.abs(np.nan_to_num(sums - 1, nan=1e9)).argmax())]
                     return Judgement(
                         Status.FAILED,
                         f"{rows} of `{name}` should be a distribution: not negative, "
                         "and sum to one",
                         f"a row sums to {worst:.4g}",
-                        f"check that there is a {made}, its axis, and that nothing follows it",
+                        f"check that there is a {'log-' if self.log else ''}softmax, its axis, "
+                        "and that nothing follows it",
                         case=evidence.case(call),
                     )
         return PASSED

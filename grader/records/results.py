@@ -15,10 +15,10 @@ FORMAT_VERSION = 2
 # default makes, of those without an option, or of those of cases that are no edge
 RIGHT_VALUES = "Right values."
 RIGHT_GIVEN = "Right values where every option is given."
-MOST_PRINTED = 40  # lines of what a submission prints
 RIGHT_PLAIN = "Right values where no option is given."
 RIGHT_USUAL = "Right values in the usual cases."
 _RIGHT = (RIGHT_VALUES, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
+MOST_PRINTED = 40  # lines of what a submission prints
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 

@@ -172,7 +172,7 @@ ALLOWED = {
     "compare/vocabulary.py": ("softmax",),  # of torch's names, and of Keras'
     "course/models.py": ("exercise1_attention.py", "torch.nn.LayerNorm"),  # examples
     "properties/independent.py": ("softmax, a mean or a reshape",),  # of torch's names
-    "properties/rows_sum_to_one.py": ("softmax", "log-softmax"),  # of torch's names
+    "properties/rows_sum_to_one.py": ("softmax, its axis, ",),
     "report/audit.py": ("head",),  # of a line
     "report/explained.py": ("head",),  # of a table
     "report/lesson.py": ("head",),  # of a table

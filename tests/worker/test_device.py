@@ -69,9 +69,12 @@ def test_pretend_device_refuses_to_mix(use: Any) -> None:
         use(elsewhere(2, 3))
 
 
-@pytest.mark.parametrize("name", ["t_", "unsqueeze_", "resize_"])
-def test_axes_that_change_in_place_are_those_of_the_values(name: str) -> None:
-    arguments = {"t_": (), "unsqueeze_": (0,), "resize_": (3, 1)}[name]
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("t_", ()), ("unsqueeze_", (0,)), ("resize_", (3, 1))]
+)
+def test_axes_that_change_in_place_are_those_of_the_values(
+    name: str, arguments: tuple[int, ...]
+) -> None:
     values = torch.arange(6.0).reshape(2, 3)
     with pretending():
         there = device.PretendTensor(values.clone())
