@@ -1,6 +1,7 @@
 """Runs every known bug on the plan: what tells it from the reference, and its signatures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -33,13 +34,14 @@ from grader.records.key import (
 )
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
+from grader.worker.actions import built_from
 from grader.worker.names import Group, is_bias
 from grader.worker.protocol import Action, TargetKind
 from grader.worker.targets import Recipes
 
 _SHOWN = 100.0  # tolerances that show a bug well enough for its case to be chosen
 _CLEAR = 1e4  # and that show it clearly
-_ENDLESS = 60.0  # seconds of the processor that no call of a solution takes
+_ENDLESS = 60.0  # seconds of the processor that no solution takes for all of its calls
 _VALUES = (
     (Group.OUTPUT, (Action.FORWARD, Action.REUSE, Action.PIECES)),
     (Group.GRADIENT, (Action.GRADIENT,)),
@@ -143,6 +145,7 @@ class MutantRunner:
     source: str  # the reference's text, which mutants change
     key: AnswerKey
     recipes: Recipes = field(default_factory=dict)  # for all mutants; most are bound alike
+    alike: dict[str, list[Call]] = field(default_factory=dict)  # made for pairs, in a quick order
 
     def examine(self, mutant: Mutant, targets: Sequence[Target], *, bugs: bool = True) -> Finding:
         """Run a mutant on the calls of some targets and judge what comes out.
@@ -164,7 +167,8 @@ class MutantRunner:
         answers = AnswersOnDemand(calls, self._maker(mutant, torch.float64, calls))
         evidences = (self._evidence(mutant, target, answers, {}) for target in targets)
         results = (result for one in evidences for result in check_each(one, bugs=False))
-        failed = next((result for result in results if result.failed), None)
+        with _ending(mutant):
+            failed = next((result for result in results if result.failed), None)
         if failed is None or not calls_to_retry(self.key, answers.made):
             return failed
         whole = self.examine(mutant, targets, bugs=False).results
@@ -221,9 +225,11 @@ class MutantRunner:
         """
         own = self.key.plan.of_target(target.name)
         calls = [own[row] for row in pair_rows(own)]
+        if target.name not in self.alike:
+            self.alike[target.name] = sorted(calls, key=lambda call: repr(built_from(call)))
+        alike, mutant = self.alike[target.name], as_mutant(source, target.name)
         try:
-            mutant = as_mutant(source, target.name)
-            answers = self._run(mutant, calls, torch.float64, audits=audits)
+            answers = self._run(mutant, alike, torch.float64, audits=audits, quick=True)
         except CourseError:
             return None  # no submission can equal it
         signature = sign(calls, answers, self.key.plan.tensors, [])
@@ -246,32 +252,47 @@ class MutantRunner:
         return sign_steps(names, made)
 
     def _run(
-        self, mutant: Mutant, calls: Iterable[Call], dtype: torch.dtype, *, audits: bool = True
+        self, mutant: Mutant, calls: Sequence[Call], dtype: torch.dtype, **options: bool
     ) -> dict[str, Answer]:
-        calls = list(calls)
-        make = self._maker(mutant, dtype, calls, audits=audits)
-        return {call.id: make(call) for call in calls}
+        make = self._maker(mutant, dtype, calls, **options)
+        with _ending(mutant):
+            return {call.id: make(call) for call in calls}
 
     def _maker(
-        self, mutant: Mutant, dtype: torch.dtype, calls: Sequence[Call], *, audits: bool = True
+        self,
+        mutant: Mutant,
+        dtype: torch.dtype,
+        calls: Sequence[Call],
+        *,
+        audits: bool = True,
+        quick: bool = False,
     ) -> Callable[[Call], Answer]:
-        """Return what makes each of some calls; raises CourseError."""
+        """Return what makes each of some calls; raises CourseError.
+
+        With `quick` no forbidden name is told, and what is built alike may be one module.
+        """
         reference = Reference(self.exercise, mutant.source, self.folder, dtype)
-        runner = reference.runner(self.key.plan.tensors, shared=self.recipes, audits=audits)
-        runner.announce(calls, self.exercise.forbidden_for(*self.exercise.targets))
+        options = {"shared": self.recipes, "audits": audits, "keeps": quick}
+        runner = reference.runner(self.key.plan.tensors, **options)
+        forbidden = () if quick else self.exercise.forbidden_for(*self.exercise.targets)
+        runner.announce(calls, forbidden)
 
         def make(call: Call) -> Answer:
             # training to the end is slow, and only the target's own bugs are judged by it
             far = call.action is Action.FIT and call.target != mutant.bug.target
-            if far:
-                return self.key.answers[call.id]
-            try:
-                with ending(_ENDLESS):
-                    return make_answer(runner, call)
-            except EndlessError:  # two bugs at once may leave a loop without an end
-                raise CourseError(f"the bug {mutant.bug.id} leaves code without an end") from None
+            return self.key.answers[call.id] if far else make_answer(runner, call)
 
         return make
+
+
+@contextlib.contextmanager
+def _ending(mutant: Mutant) -> Iterator[None]:
+    """Raise CourseError where a mutant does not end: two bugs at once may leave such a loop."""
+    try:
+        with ending(_ENDLESS):
+            yield
+    except EndlessError:
+        raise CourseError(f"the bug {mutant.bug.id} leaves code without an end") from None
 
 
 def _known(

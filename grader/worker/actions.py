@@ -45,16 +45,17 @@ class Workbench:
 
     targets: Targets
     audits: bool = True  # whether anything is claimed of registered parameters
+    keeps: bool = False  # whether a module that keeps nothing is called again, where built alike
     labels: Collection[str] = ()  # the submission's own files, whose variables may be looked at
     forbidden: Mapping[str, Any] = field(default_factory=dict)  # what may not be used, by name
     last: tuple[WorkerCall, Ready] | None = None  # the last forward call, and what it called
 
 
 def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
-    ready = bench.targets.get_ready(call)
+    ready = _get_again(bench, call) if bench.keeps else bench.targets.get_ready(call)
     inputs = bench.targets.inputs(call.inputs, strided=call.strided)
     kept = list(inputs)
-    before, buffers = torch.get_rng_state(), _buffers(ready.module)
+    before, versions = torch.get_rng_state(), _versions(ready.module)
     for _ in range(call.times):
         returned = ready.function(*inputs)
     if call.after is not None:
@@ -66,21 +67,22 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
             claim.add(tensor_name(Group.INPUT, place), torch.tensor(bool(value.training)))
     claim.add_returned(call, returned)
     claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
-    if not torch.equal(before, torch.get_rng_state()):
+    drew = not torch.equal(before, torch.get_rng_state())
+    if drew:
         with contextlib.suppress(Exception):
             again = ready.function(*bench.targets.inputs(call.inputs))
             claim.info.random = masks.is_another(returned, again)
     loose = [] if ready.module is None else bench.targets.framework.loose(ready.module)
     if ready.module is not None and bench.audits:
         _audit(bench, call, ready.module, loose, claim)
-    # a result that it keeps could change the gradient
-    if not loose and buffers == _buffers(ready.module):
+    # a result that it keeps could change the gradient, and what is drawn depends on the building
+    if not loose and not drew and versions == _versions(ready.module):
         bench.last = call, ready
 
 
-def _buffers(module: nn.Module | None) -> list[tuple[int, int]]:
-    """Tell the buffers of a module, and how often each was written to."""
-    found = [] if module is None else module.buffers()
+def _versions(module: nn.Module | None) -> list[tuple[int, int]]:
+    """Tell the tensors of a module, and how often each was written to."""
+    found = [] if module is None else [*module.buffers(), *module.parameters()]
     # torch has no other name for it, and keeps none of a tensor made for inference
     return [(id(b), 0 if b.is_inference() else b._version) for b in found]  # noqa: SLF001
 
@@ -125,10 +127,7 @@ def _lasting(
 
 
 def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
-    last, bench.last = bench.last, None
-    # building takes half of the time, and a module may be called more than once
-    again = last is not None and _built_from(last[0]) == _built_from(call)
-    ready = last[1] if last is not None and again else bench.targets.get_ready(call)
+    ready = _get_again(bench, call)
     leaves: list[Any] = []
     inputs: list[Any] = []
     for value in bench.targets.inputs(call.inputs):
@@ -151,7 +150,17 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         claim.info.hidden = count_hidden(total, [*parameters.values(), *leaves])
 
 
-def _built_from(call: WorkerCall) -> tuple[object, ...]:
+def _get_again(bench: Workbench, call: WorkerCall) -> Ready:
+    """Return what the last forward call called, where it is built alike, else what is new.
+
+    Building takes half of the time, and a module may be called more than once.
+    """
+    last, bench.last = bench.last, None
+    again = last is not None and built_from(last[0]) == built_from(call)
+    return last[1] if last is not None and again else bench.targets.get_ready(call)
+
+
+def built_from(call: WorkerCall) -> tuple[object, ...]:
     """What tells that two calls have the same module."""
     made = (call.target, call.kind, call.construct, call.options, call.defaults)
     return (*made, call.roles, call.parameters)

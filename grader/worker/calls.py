@@ -29,6 +29,7 @@ class Runner:
         *,
         shared: Recipes | None = None,
         audits: bool = True,
+        keeps: bool = False,
         labels: Collection[str] = (),
     ) -> None:
         """Take the tensors that calls name; see Targets and Workbench for the rest."""
@@ -36,7 +37,7 @@ class Runner:
         self.framework = framework
         self.dtype = dtype
         self.answer_bytes = answer_bytes
-        self._bench = Workbench(self.targets, audits, labels)
+        self._bench = Workbench(self.targets, audits, keeps, labels)
 
     def announce(self, calls: Sequence[WorkerCall], forbidden: Sequence[str]) -> None:
         """Tell the calls to come, from which parameter layouts are learnt, and forbidden names."""
