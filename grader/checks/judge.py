@@ -326,10 +326,11 @@ def name_causes(
 def _explains(other: CheckResult, result: CheckResult) -> bool:
     """Whether what fails in one target may be why another, which uses it, fails here.
 
-    An option of that one explains no case without, and wrong values raise no exception. What only
-    a property or gradients show there, the same property or gradients show here.
+    An option of that one explains no case without, and wrong values raise no exception and change
+    no shape. What only a property or gradients show there, the same property or gradients show
+    here.
     """
-    if result.place is not None:
+    if result.place is not None or result.kind is Kind.SHAPE:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
     if other.kind is Kind.PROPERTY:
         shown = result.kind is Kind.PROPERTY and result.case is not None

@@ -108,10 +108,12 @@ def unheard(
         return None
     case = first_of(evidence, group)
     named = " and ".join(f"`{name}`" for name in case.gives)
-    how = "changes nothing" if any(map(evidence.reads, case.gives)) else "is not used"
-    given = _given(case)
-    with_it = f"with {given} and without it" if given else "with it and without it"
-    sentence = f"{named} {how}: the output is the same {with_it}"
+    given, same = _given(case), "the output is the same with"
+    if not any(map(evidence.reads, case.gives)):
+        sentence = f"{named} is not used: {same} {given or 'it'} and without it"
+    else:  # another value may change something
+        which = f"`{given}`" if given else named
+        sentence = f"{which} changes nothing: {same} it and without it"
     groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
     return Deviation(
         sentence, f"use {named} where the docstring says so", groups, unheard=frozenset(case.gives)

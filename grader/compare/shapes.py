@@ -116,7 +116,7 @@ def unequal(found: Found, scene: Scene) -> Reason:
             f"({one} and {other}): keep the axis, with {scene.evidence.words.axis_kept}",
             Trap.AXIS_DROPPED,
         )
-    if scene.line.multiplies:
+    if scene.line.multiplies and not _PRODUCT.search(scene.code):
         return Reason(
             f"`*` multiplies number by number, so both sides need the same shape, and along axis "
             f"{axis} one has {one} and the other {other}: a product of matrices is written `@`"

@@ -168,9 +168,13 @@ def _same(shown: Sequence[Judged]) -> str:
 
 
 def can_spoil(used: Evidence, case: DrawnCase | ShownCase) -> bool:
-    """Whether a target is wrong in its own cases of the same kind, or in all where it has none."""
+    """Whether a target is wrong in its own cases of the same kind, or in all where it has none.
+
+    Of a case with options these are the ones that give some of them, and no other.
+    """
     calls = used.numeric_calls(Action.FORWARD, None if case.options else PLAIN)
-    alike = [call for call in calls if _are_alike(used.case(call), case)]
+    given = [call for call in calls if call.options and call.options.keys() <= case.options.keys()]
+    alike = given or [call for call in calls if _are_alike(used.case(call), case)]
     right = [judge_call(used, call, Group.OUTPUT).passed for call in alike or calls]
     return not (all(right) if alike else any(right))
 

@@ -367,6 +367,12 @@ RAISED = {
         (("output = weights @ value", "output = weights * value"),),
         "`*` multiplies number by number, so both sides need the same shape, and along axis",
     ),
+    "a star beside the product that fails": Raised(
+        "exercise1", "self_attention",
+        (("output = weights @ x  # (b, t, k)",
+          "output = weights[:, None] @ torch.cat([x, x])[:, None] * x.size(2) ** -0.5"),),
+        "along axis 0 one tensor has ",
+    ),
     "another line's tensor is thrown away": Raised(
         "exercise3", "MultiHeadSelfAttention",
         ((_UNFOLDED, "keys.transpose(1, 2)\n        unfolded = attended"),),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support import Grade, GradeText, find_check, grade_edited, solution
+from support import Grade, GradeText, edited, find_check, grade_edited, solution
 
 from grader.records.results import Status
 
@@ -28,6 +28,42 @@ def test_own_mistake_is_told_where_a_helper_is_right(grade: Grade, tmp_path: Pat
     assert check.next_step == "follow the hint above"
     mixed = find_check(result, "MultiHeadSelfAttention/property/batch-independent")
     assert _START in mixed.next_step
+
+
+def test_option_that_a_helper_does_not_hear_is_why_all_is_wrong_that_gives_it(
+    grade_text: GradeText,
+) -> None:
+    """Where `temperature` and `top_k` are given, one of them is enough."""
+    unheard = edited(solution("exercise11"), ("scaled = logits / temperature", "scaled = logits"))
+    check = find_check(grade_text({"exercise11": unheard}), "generate/property/samples-of-few")
+    assert _START in check.next_step
+
+
+def test_option_of_a_helper_is_not_why_others_are_wrong(grade_text: GradeText) -> None:
+    """Its top_k keeps a row too many; what is written stops too early, and at temperature 0."""
+    wrong = edited(
+        solution("exercise11"),
+        ("largest[:, -1:]", "largest[:1, -1:]"),
+        ("for _ in range(num_tokens):", "while tokens.size(1) < min(5, prompt.size(1) + 4):"),
+    )
+    result = grade_text({"exercise11": wrong})
+    assert find_check(result, "next_token_probabilities/numeric/top_k").failed
+    for kind in ("shape", "numeric"):
+        check = find_check(result, f"generate/{kind}/temperature-zero")
+        assert check.status is not Status.PASSED
+        assert _START not in check.next_step
+
+
+def test_value_of_an_option_that_changes_nothing_is_told(grade_text: GradeText) -> None:
+    """With one token the draw of the least likely is the same; with two it is not."""
+    text = edited(
+        solution("exercise11"), ("largest[:, -1:]", "scaled.sort().values[:, :top_k][:, -1:]")
+    )
+    told = [d.evidence for d in grade_text({"exercise11": text}).diagnoses]
+    assert "`top_k` changes nothing" not in " ".join(told)
+    assert "`top_k=1` changes nothing: the output is the same with it and without it" in " ".join(
+        told
+    )
 
 
 @pytest.mark.long  # for the pairs of exercise 2
