@@ -49,8 +49,9 @@ types: $(STAMP)
 docs: $(STAMP) ## Build the pages in build/docs; a warning is an error
 	@$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs build/docs
 
-audit: $(STAMP) ## Test the course's own tests, and judge the reports on 2,000 random submissions
+audit: $(STAMP) ## Test the courses' own tests, and judge the reports on 2,000 random submissions
 	$(BIN)/grade audit
+	$(BIN)/grade audit --course tests/courses/keras
 	$(BIN)/grade audit --compose 2000
 
 bench: $(STAMP) ## Measure the project's figures against their targets
