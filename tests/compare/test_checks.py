@@ -240,7 +240,7 @@ WRONG = {
         ((_FACTOR, "    factor = 1.0 / math.sqrt(query.size(2))\n"),),
         {
             "attention_weights/numeric/scale": "`scale` is not used",
-            "scaled_dot_product_attention/numeric/scale": "`scale` changes nothing",
+            "scaled_dot_product_attention/numeric/scale": "`scale=0.9` changes nothing",
         },
     ),
     "rows halved": Wrong(
