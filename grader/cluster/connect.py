@@ -1,6 +1,7 @@
 """Reaches a cluster, and asks its workers what they are and whether they can grade."""
 
 import contextlib
+import gc
 import json
 import os
 import time
@@ -62,19 +63,24 @@ def _address_in(file: Path) -> str:
 def _client(address: str) -> Iterator["Client"]:
     from distributed import Client
 
+    client, said = None, ""
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
+    if client is None:
+        # Dask closes it as garbage; where that falls into the start of the next, both wait for ever
+        gc.collect()
         raise UsageError(
             f"no scheduler answers at {address}: {said}; start one there with `dask scheduler`, "
             "or see that the address is right and no firewall stands between"
-        ) from None
+        )
     try:
         yield client
     finally:
         with contextlib.suppress(Exception):  # it may be gone already
             client.close(timeout=2)
+        client.status = "closed"  # nor is it closed again as garbage
 
 
 @contextlib.contextmanager

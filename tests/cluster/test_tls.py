@@ -1,5 +1,6 @@
 """A cluster that talks by TLS, which is Dask's own: who has no certificate is not let in."""
 
+import gc
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 import cluster_work
 import dask
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from distributed.security import Security
 from support import NO_TOOL
 
@@ -81,3 +82,21 @@ def test_nobody_is_let_in_without_a_certificate(
     nothing = {f"distributed.comm.tls.{key}": None for key in ("client.cert", "client.key")}
     with dask.config.set(nothing), pytest.raises(UsageError, match="no scheduler answers"):
         connected(address.replace("tls", protocol)).__enter__()
+
+
+def test_a_client_that_reached_nobody_is_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask closes what is left of one as garbage, and that may fall into the start of the next."""
+    monkeypatch.setattr(connect, "_SECONDS", 1)
+    before = set(map(id, _clients()))
+    gc.disable()
+    try:
+        with pytest.raises(UsageError, match="no scheduler answers"):
+            connected("tcp://127.0.0.1:9").__enter__()
+        left = [one for one in _clients() if id(one) not in before]
+    finally:
+        gc.enable()
+    assert left == []
+
+
+def _clients() -> list[Client]:
+    return [one for one in gc.get_objects() if type(one) is Client]
