@@ -20,7 +20,7 @@ properties:
     steps: 150
     batch: 20
     learning_rate: 0.03
-    seconds: 120
+    seconds: 20
     usual_seconds: 50
     measure: right
     bar: 0.85
@@ -41,7 +41,7 @@ properties:
     steps: 60
     batch: 20
     learning_rate: 0.03
-    seconds: 120
+    seconds: 20
     usual_seconds: 50
     measure: bits
     bar: 0.7
