@@ -66,19 +66,24 @@ def open_desk(
 
             warm = WarmProcess()  # torch begins to load before what grades is imported
             ending.callback(warm.close)
-            return _noted(folder, exercises, warm)
+            return _noted(folder, exercises, warm, ending.enter_context(ProgressBar()))
 
         findings = Findings(folder, open_it, own=submission is None)
         yield Desk(folder, exercises, place, read, findings)
         findings.keep()
 
 
-def _noted(folder: CourseFolder, exercises: Sequence[Exercise], warm: "WarmProcess") -> "Engine":
+def _noted(
+    folder: CourseFolder,
+    exercises: Sequence[Exercise],
+    warm: "WarmProcess",
+    progress: ProgressBar,
+) -> "Engine":
     """Open an engine, and tell what is to be said of its keys."""
     from grader.grading.engine import open_engine
 
-    with ProgressBar() as progress:
-        engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
+    engine = open_engine(folder, exercises, warm, on_built=progress.key_step)
+    progress.finish()
     for note in engine.keys.notes:
         click.echo(f"grade: {note}", err=True)
     return engine

@@ -49,8 +49,8 @@ def advise_on_error(
     """Return why an exception of the submission's came, and what to do next."""
     if own_refusal(evidence, error):
         return Reason(
-            "your own check refuses what is right here: look at its condition, and at the order "
-            "of the arguments"
+            "what was given is right, and your own check refuses it: look at its condition, at the "
+            "order of the arguments, and at what runs before it"
         )
     message = error.message[:_SEARCHED]
     if error.type == "ModuleNotFoundError":

@@ -59,7 +59,7 @@ def load_keys(
 ) -> Keys:
     """Return the keys, building what is missing or damaged; raises GraderError.
 
-    `on_built` hears of each target whose key is being built, and of each exercise's that is.
+    `on_built` hears of each target whose key is being built, or its pairs, and of exercises' keys.
     """
     frameworks = frameworks_of(folder.course, exercises)
     if missing := [one.missing for one in frameworks if one.missing]:
@@ -76,7 +76,7 @@ def load_keys(
         # from the last: later ones assemble earlier ones, take longest, and should not come last
         orders = partial(orders_for, folder, missing[::-1], split, secret)
         keys |= _built_keys(place, orders, partial(_build, on_built=on_built, build=build), notes)
-    pairs = _pairs_builder(folder, split, secret, place)
+    pairs = _pairs_builder(folder, split, secret, place, on_built)
     return Keys(f"sha256:{digest}", {e: keys[e] for e in exercises}, place, pairs, tuple(notes))
 
 
@@ -145,7 +145,7 @@ def _shipped_keys(folder: CourseFolder, exercises: Sequence[str], split: str) ->
 
 
 def _pairs_builder(
-    folder: CourseFolder, split: str, secret: bytes, place: Path
+    folder: CourseFolder, split: str, secret: bytes, place: Path, on_built: Callable[[str], None]
 ) -> Callable[[str], Mapping[str, Suspects]]:
     @cache
     def pairs(exercise: str) -> Mapping[str, Suspects]:
@@ -156,7 +156,8 @@ def _pairs_builder(
         if not folder.solutions.is_dir() or not place.is_dir():
             return {}
         try:
-            build_all(build_pairs, orders_for(folder, [exercise], split, secret, place))
+            orders = orders_for(folder, [exercise], split, secret, place)
+            build_all(build_pairs, orders, lambda where: on_built(f"pairs of bugs of {where}"))
             return read_pairs(place, exercise, split)
         except InternalError as error:
             _tell_lost(exercise, error)

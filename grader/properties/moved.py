@@ -1,6 +1,7 @@
 """What kinds share that call with inputs moved along a dim and compare with the first answer."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -12,8 +13,9 @@ from grader.compare.evidence import LOST_AXIS, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
 from grader.course.models import Exercise, Target
-from grader.properties.base import Kind, answers_of, outputs_of
-from grader.records.answers import AnswerStatus
+from grader.properties.base import Kind, answers_of, kinds_of, outputs_of
+from grader.properties.draws import Draws
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, DrawnCase
 from grader.records.ids import CallId
 from grader.records.results import Status
@@ -55,9 +57,8 @@ class Moved(Kind):
         tolerance = evidence.course.tolerances.float32
         main, calls = evidence.first_call, evidence.calls_of(self.name)
         answers = answers_of(evidence, [main, *calls])
-        for call in [main, *calls]:
-            if answers[call.id].status is not AnswerStatus.OK:
-                return explain_status(evidence, answers[call.id], evidence.case(call))
+        if waits := _waits_for(evidence, answers):
+            return waits
         for name, whole in outputs_of(answers[main.id]).items():
             spec = evidence.target.output_specs[name]
             axis = spec.axis_of(self.dim)
@@ -83,6 +84,22 @@ class Moved(Kind):
     def _broken(self, detail: str, case: DrawnCase) -> Judgement:
         said, step = (text.format(dim=self.dim) for text in (self.sentence, self.step))
         return Judgement(Status.FAILED, said, detail, step, case=case)
+
+
+def _waits_for(evidence: Evidence, answers: Mapping[str, Answer]) -> Judgement | None:
+    """Say what has to be right before answers can be compared; None where all is.
+
+    Where numbers are to be drawn, the cases leave a right target no choice.
+    """
+    for call, answer in answers.items():
+        if answer.status is not AnswerStatus.OK:
+            case = evidence.case(evidence.key.plan.call(CallId.parse(call)))
+            return explain_status(evidence, answer, case)
+    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
+    random = any(answer.info.random for answer in answers.values())
+    if random and any(isinstance(kind, Draws) for kind in kinds):
+        return Judgement(Status.SKIPPED, "counts once the numbers that are drawn are right")
+    return None
 
 
 def _missing_before(fits: bool, whole: Array) -> Judgement | None:

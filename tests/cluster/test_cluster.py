@@ -141,9 +141,9 @@ def closed_files(client: Client) -> list[str]:
     return [name for names in found for name in names if HIDDEN in name]
 
 
-def wait_until(true: Any, seconds: float = 30) -> None:
+def wait_until(true: Any) -> None:
     """Wait for something to become true."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 300  # a net for hangs
     while not true():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -195,7 +195,7 @@ def test_a_head_that_is_killed_goes_on(
         wait_until(lambda: students.is_dir() and len(list(students.glob("s*.json"))) >= 2)
         first.send_signal(signal.SIGKILL)
     with run([*map(str, command)]) as second:
-        _, told = second.communicate(timeout=60)
+        _, told = second.communicate(timeout=300)
     assert second.returncode == 0, told
     assert kept(tmp_path / "r") == alone
     client.run(cluster_work.forget_all)  # what the killed one left
@@ -414,7 +414,7 @@ def test_doctor_tells_what_each_worker_is(client: Client) -> None:
     address = str(client.scheduler_info()["address"])
     script = Path(sys.executable).with_name("grade")
     command = [str(script), "doctor", "--scheduler", address, "--json"]
-    shown = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    shown = subprocess.run(command, capture_output=True, check=True, timeout=300)
     found = json.loads(shown.stdout)["workers"]
     assert {one["address"] for one in found} == set(client.nthreads())
     for one in found:

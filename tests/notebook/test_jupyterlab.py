@@ -21,7 +21,7 @@ from support import SUBMISSIONS
 
 from grader.student.start import start_course
 
-_PATIENCE = 60  # seconds; a net for hangs
+_PATIENCE = 300  # seconds; a net for hangs
 _READY = (  # a notebook's kernel has started and waits
     "(panel => panel && /Python 3/.test(panel.querySelector('.jp-Toolbar').innerText)"
     " && panel.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]') !== null)"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from small import judged, small_course
+from support import GradeText, edited, find_check, solution
 
 from grader.records.results import Status
 
@@ -60,3 +61,11 @@ def test_rows_of_another_count_say_nothing_of_what_mixes(kind: str, tmp_path: Pa
     course = small_course(tmp_path, "alter", RIGHT, f"{{kind: {kind}, dim: t}}")
     check = judged(course, "def alter(x):\n    return x[-1:] * 2\n")[f"alter/property/{kind}"]
     assert (check.status, check.score) == (Status.SKIPPED, 0)
+
+
+def test_what_is_drawn_otherwise_says_nothing_of_what_mixes(grade_text: GradeText) -> None:
+    """The cases leave right code no choice; this one draws evenly, for each row by itself."""
+    text = edited(solution("exercise11"), ("multinomial(chances", "multinomial(chances**0"))
+    check = find_check(grade_text({"exercise11": text}), "generate/property/batch-independent")
+    assert (check.status, check.score) == (Status.SKIPPED, 0)
+    assert check.message == "counts once the numbers that are drawn are right"
