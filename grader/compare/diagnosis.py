@@ -169,8 +169,10 @@ class _Look:
     def _counts_otherwise(self) -> bool:
         """Whether a factory's parameters are not as many as are due: no value was compared then."""
         factory = self.evidence.target.kind is TargetKind.FACTORY
-        seen, due = (one.codes[self.rows, Code.REGISTERED] for one in (self.seen, self.right))
-        return factory and bool((seen != due).any())
+        seen, due = (one.codes[self.kept, Code.REGISTERED] for one in (self.seen, self.right))
+        return factory and bool(
+            (seen != due)[seen >= 0].any()
+        )  # some raise before they are counted
 
     @property
     def _failing(self) -> set[int]:

@@ -204,7 +204,8 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.FINITE:
         return NOT_FINITE
     if group is Group.GRADIENT:
-        return cut_at(evidence) or words.uncut
+        rough = f"{words.uncut}; or for a constant, such as an epsilon, that values hardly show"
+        return cut_at(evidence) or (rough if difference.actual.value else words.uncut)
     return thrown_away(evidence) or BY_HAND
 
 

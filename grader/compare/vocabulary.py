@@ -57,7 +57,9 @@ class Vocabulary:
     dropout: str = (
         "use nn.Dropout, which drops each number by itself: Dropout1d and its kin drop whole rows"
     )
-    by_mode: str = "use nn.Dropout, or give F.dropout `training=self.training`"
+    by_mode: str = (
+        "use an nn.Dropout made in `__init__`, or give F.dropout `training=self.training`"
+    )
     turned: str = "with `.transpose(1, 2)` or `.mT`"  # the last two axes of three
     axis_kept: str = "keepdim=True"
     layer: str = "nn.{0}"  # how a layer's class is written

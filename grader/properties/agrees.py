@@ -85,6 +85,11 @@ class Agrees(Kind):
                 if outcome.fault in _ALWAYS:
                     return outcome
                 name = evidence.case(call).name
+                if _is_random(evidence, call):
+                    said = f"{name}: two calls with the same input give different outputs"
+                    return replace(
+                        outcome, message=said, detail="", next_step=evidence.words.by_mode
+                    )
                 return replace(outcome, message=f"{name}: {outcome.message}")
         return PASSED
 

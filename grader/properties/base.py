@@ -13,7 +13,7 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.plan.planner import TargetPlanner
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
-from grader.worker.names import Group, of_group
+from grader.worker.names import Drew, Group, of_group
 from grader.worker.protocol import Earlier, TargetKind
 
 STILL = 1e-9  # variance of an output that does not vary
@@ -61,6 +61,11 @@ def acts(tensors: Mapping[str, Array]) -> bool:
     """Whether some number of an output varies from mask to mask."""
     spread = of_group(tensors, Group.SECOND).values()
     return any(float(np.nan_to_num(one).max(initial=0.0)) >= STILL for one in spread)
+
+
+def draws_nothing(answer: Answer) -> bool:
+    """Whether nothing is drawn, nor varies: what is drawn may not reach an output that is wrong."""
+    return not acts(answer.tensors) and answer.info.drew is Drew.NOTHING
 
 
 def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:

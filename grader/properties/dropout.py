@@ -19,6 +19,7 @@ from grader.properties.base import (
     acts,
     answers_of,
     asked_of,
+    draws_nothing,
     has_right_values,
     needs_factory,
 )
@@ -93,7 +94,7 @@ class Dropout(Kind):
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
-        return NONE_ACTS if due and not came and not has_right_values(evidence) else ""
+        return NONE_ACTS if due and draws_nothing(answer) and not has_right_values(evidence) else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

@@ -8,7 +8,14 @@ from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
-from grader.properties.base import NONE_ACTS, Kind, acts, answers_of, has_right_values
+from grader.properties.base import (
+    NONE_ACTS,
+    Kind,
+    acts,
+    answers_of,
+    draws_nothing,
+    has_right_values,
+)
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
 from grader.worker.protocol import Action
@@ -36,7 +43,7 @@ class Varies(Kind):
         """Dropout that is not there, beside wrong values."""
         call, _ = evidence.calls_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
-        still = answer.status is AnswerStatus.OK and not acts(answer.tensors)
+        still = answer.status is AnswerStatus.OK and draws_nothing(answer)
         return NONE_ACTS if still and not has_right_values(evidence) else ""
 
     def judge(self, evidence: Evidence) -> Judgement:

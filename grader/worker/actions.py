@@ -147,7 +147,11 @@ def _gradient(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     if ready.module is not None:
         parameters = bench.targets.framework.parameters(ready.module)
         claim.info.untrained = untrained(parameters, ready.bonds)
-        claim.info.hidden = count_hidden(total, [*parameters.values(), *leaves])
+
+        def again() -> Tensor:
+            return torch.as_tensor(sum(o.sum() for o in _outputs(call, ready.function(*inputs))))
+
+        claim.info.hidden = count_hidden(total, [*parameters.values(), *leaves], again)
 
 
 def _get_again(bench: Workbench, call: WorkerCall) -> Ready:

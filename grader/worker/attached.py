@@ -1,7 +1,7 @@
 """What is attached to a module: what training reached, and what torch does not see."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import FunctionType
@@ -56,9 +56,25 @@ def untrained(
     ][:LISTED]
 
 
-def count_hidden(result: Tensor, known: Iterable[Any]) -> int:
-    """How many trained numbers a result depends on that are not among those that are known."""
+def count_hidden(result: Tensor, known: Iterable[Any], again: Callable[[], Tensor]) -> int:
+    """How many trained numbers a result depends on that are not among those that are known.
+
+    What another call, `again`, no longer has is a result cut off, of which a gradient is asked; a
+    layer that each call makes anew is not.
+    """
     expected = {id(one) for one in known}
+    hidden = {i: leaf for i, leaf in _leaves(result).items() if i not in expected}
+    if not hidden:
+        return 0
+    lasting: Mapping[int, Tensor] = {}
+    with contextlib.suppress(Exception):  # that it can be called twice is another check's business
+        lasting = _leaves(again())
+    kept = (x for i, x in hidden.items() if i in lasting or isinstance(x, nn.Parameter))
+    return sum(leaf.numel() for leaf in kept)
+
+
+def _leaves(result: Tensor) -> dict[int, Tensor]:
+    """Return what the gradients of a result end at, by identity."""
     leaves: dict[int, Tensor] = {}
     seen: set[Any] = set()
     waiting: list[Any] = [result.grad_fn]
@@ -68,10 +84,10 @@ def count_hidden(result: Tensor, known: Iterable[Any]) -> int:
             continue
         seen.add(node)
         leaf = getattr(node, "variable", None)
-        if leaf is not None and id(leaf) not in expected:
+        if leaf is not None:
             leaves[id(leaf)] = leaf
         waiting += [before for before, _ in node.next_functions]
-    return sum(leaf.numel() for leaf in leaves.values())
+    return leaves
 
 
 def _reached(parameter: nn.Parameter) -> bool:

@@ -117,6 +117,29 @@ def test_wrong_assembly_is_named(
     assert found.bugs == (bug,)
 
 
+def test_as_many_parameters_are_told_only_of_modules_that_were_counted(
+    grade_text: GradeText,
+) -> None:
+    """Each call raises before anything is counted, and shared attention has fewer."""
+    shared = "attention = MultiHeadSelfAttention(embed_dim, num_heads)"
+    result = classifier(
+        grade_text,
+        (f"        {shared}\n", ""),
+        ("    layers = []", f"    {shared}\n    layers = []"),
+        ("return TransformerClassifier(encoder, vocab_size, embed_dim, max_len, num_classes)",
+         "return TransformerClassifier(encoder, vocab_size, embed_dim, num_classes, max_len)"),
+    )  # fmt: skip
+    (found,) = [d for d in result.diagnoses if d.target == "build_classifier"]
+    assert found.evidence.startswith("Your code behaves like code in which")
+
+
+def test_dropout_that_reaches_no_output_is_not_called_missing(grade_text: GradeText) -> None:
+    """The classifier that is built gives the same numbers, whatever is dropped before."""
+    wrong = ("torch.log_softmax(logits, dim=1)", "torch.log_softmax(logits * 0, dim=1)")
+    told = [said for d in classifier(grade_text, wrong).diagnoses for said in d.deviations]
+    assert told == []
+
+
 def whole_model() -> str:
     """Return an exercise 7 that has the classes of the earlier ones in itself."""
     names = ("exercise1", "exercise3", "exercise4", "exercise5", "exercise7")

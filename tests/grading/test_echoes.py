@@ -100,6 +100,17 @@ def test_pair_goes_on_from_what_is_known_of_a_helper(grade: Grade, tmp_path: Pat
     assert head.hint == "Look at the numbers that go into the softmax."
 
 
+def test_result_that_is_cut_off_is_no_parameter(grade_text: GradeText) -> None:
+    """A gradient is asked for of what is detached, which is nothing to register."""
+    text = edited(
+        solution("exercise3"), ("return unfolded", "return unfolded.detach().requires_grad_()")
+    )
+    result = grade_text({"exercise3": text, "exercise1": solution("exercise1")})
+    assert find_check(result, "unfold_heads/gradient").failed
+    check = find_check(result, "MultiHeadSelfAttention/property/registered")
+    assert "trained numbers" not in check.message
+
+
 def test_own_mistake_is_told_where_a_helper_is_undone(grade: Grade, tmp_path: Path) -> None:
     """The head takes the three tensors in the order in which the projection returns them."""
     result = grade_edited(

@@ -77,3 +77,14 @@ def test_masks_drawn_by_hand_are_right(grade_text: GradeText) -> None:
         (_DROPPED, f"output = projected * {mask} if self.training else projected"),
     )
     assert grade_text({"exercise4": text}).status is Status.PASSED
+
+
+def test_dropout_that_never_ends_is_told_where_no_other_value_is_wrong(
+    grade_text: GradeText,
+) -> None:
+    """It stands where no known mistake has it."""
+    always = "nn.functional.dropout(self.activation(hidden), self.dropout.p)"
+    text = edited(solution("exercise4"), ("self.activation(hidden)", always))
+    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/dropout-off-in-eval")
+    assert check.message.endswith("two calls with the same input give different outputs")
+    assert "training=self.training" in check.next_step
