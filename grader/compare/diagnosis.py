@@ -170,9 +170,8 @@ class _Look:
         """Whether a factory's parameters are not as many as are due: no value was compared then."""
         factory = self.evidence.target.kind is TargetKind.FACTORY
         seen, due = (one.codes[self.kept, Code.REGISTERED] for one in (self.seen, self.right))
-        return factory and bool(
-            (seen != due)[seen >= 0].any()
-        )  # some raise before they are counted
+        counted = seen >= 0  # some raise before that
+        return factory and bool((seen != due)[counted].any())
 
     @property
     def _failing(self) -> set[int]:
