@@ -76,6 +76,11 @@ class Evidence:
         due, came = self.key.answers[call.id].info, self.answers[call.id].info
         return due.drew is Drew.DROPOUT and came.drew is Drew.MORE
 
+    @property
+    def has_to_draw(self) -> bool:
+        """Whether numbers are to be drawn in some call, other than by dropout."""
+        return any(call.action is Action.SAMPLE for call in self.calls)
+
     @cached_property
     def unwritten_at(self) -> tuple[str, int] | None:
         """The label and line at which the target's text says that it is not written yet."""

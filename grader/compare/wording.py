@@ -150,8 +150,7 @@ def drawn(evidence: Evidence) -> Diagnosis | None:
     None where it is not, and where a target has to draw.
     """
     call = first_wrong_call(evidence)
-    due = any(call.action is Action.SAMPLE for call in evidence.calls)
-    if call is None or due or not evidence.answers[call.id].info.random:
+    if call is None or evidence.has_to_draw or not evidence.answers[call.id].info.random:
         return None
     return Diagnosis(
         target=evidence.target.name,

@@ -13,8 +13,7 @@ from grader.compare.evidence import LOST_AXIS, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
 from grader.course.models import Exercise, Target
-from grader.properties.base import Kind, answers_of, kinds_of, outputs_of
-from grader.properties.draws import Draws
+from grader.properties.base import Kind, answers_of, outputs_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, DrawnCase
 from grader.records.ids import CallId
@@ -95,9 +94,7 @@ def _waits_for(evidence: Evidence, answers: Mapping[str, Answer]) -> Judgement |
         if answer.status is not AnswerStatus.OK:
             case = evidence.case(evidence.key.plan.call(CallId.parse(call)))
             return explain_status(evidence, answer, case)
-    kinds = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    random = any(answer.info.random for answer in answers.values())
-    if random and any(isinstance(kind, Draws) for kind in kinds):
+    if evidence.has_to_draw and any(answer.info.random for answer in answers.values()):
         return Judgement(Status.SKIPPED, "counts once the numbers that are drawn are right")
     return None
 
