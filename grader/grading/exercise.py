@@ -24,6 +24,7 @@ from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.left_aside import Aside
 from grader.compare.lost import astray
+from grader.compare.relation import related
 from grader.compare.signature import step_calls
 from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
@@ -333,7 +334,7 @@ def _locate(
         # bugs of its own may fit some cases by chance
         return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
-    return by_cases or drawn(evidence) or located
+    return by_cases or drawn(evidence) or related(evidence, located)
 
 
 def _first_wrong(

@@ -62,6 +62,8 @@ class Device(Kind):
         answers = answers_of(evidence, [here, there])
         before, answer = answers[here.id], answers[there.id]
         if answer.error is not None and answer.error.cause is Cause.DEVICE:
+            if before.status is not AnswerStatus.OK:  # which comes first, and may be why
+                return explain_status(evidence, before, evidence.case(here))
             found = self._explain_mix(evidence, before, answer.error)
             return replace(found, case=evidence.case(there) if self.case else None)
         if answer.status is AnswerStatus.OK:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import FunctionType
 from typing import Any
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from grader.worker.binding import Bond
+from grader.worker.layouts import Item
 from grader.worker.protocol import LooseClaim, UntrainedClaim
 
 LISTED = 64  # names of parameters that an answer lists
@@ -24,6 +25,7 @@ class Loose:
     path: str  # of the attribute
     what: str  # "tensor", "parameter" or "module"
     thing: Any
+    place: str = ""  # in the attribute, where that is a container
 
 
 def is_lazy(module: nn.Module) -> bool:
@@ -105,11 +107,11 @@ def loose_things(module: nn.Module) -> list[Loose]:
     What is registered as well may stand in a list, or where else it likes.
     """
     found = [
-        Loose(f"{path}.{name}".lstrip("."), what, thing)
+        Loose(f"{path}.{name}".lstrip("."), what, thing, place)
         for path, part in module.named_modules()
         for name, value in vars(part).items()
         if name not in _OF_ANY_MODULE
-        for what, thing in sorted(_hidden_in(value, 0), key=lambda pair: pair[0])
+        for what, thing, place in sorted(_hidden_in(value, ()), key=lambda one: one[0])
     ]
     if not found:
         return []
@@ -117,35 +119,52 @@ def loose_things(module: nn.Module) -> list[Loose]:
     return [one for one in found if id(one.thing) not in registered]
 
 
-def _hidden_in(value: Any, depth: int) -> list[tuple[str, Any]]:
+def hidden_items(
+    loose: Iterable[Loose], items_of: Callable[[nn.Module], Iterable[Item]]
+) -> list[Item]:
+    """Return the parameters of what hangs loose, named as they would be if it were registered."""
+    found = []
+    for one in loose:
+        path = ".".join(filter(None, (one.path, one.place)))
+        if one.what == "module":
+            for item in items_of(one.thing):
+                members = tuple(f"{path}.{name}" for name in item.members)
+                found.append(replace(item, name=f"{path}.{item.name}", members=members))
+        elif isinstance(one.thing, nn.Parameter):
+            found.append(Item(path, (one.thing,), nn.Module, (path,)))
+    return found
+
+
+def _hidden_in(value: Any, at: tuple[str, ...]) -> list[tuple[str, Any, str]]:
+    """Return the tensors and modules in a value: what each is, and its place in containers."""
     if value is None or type(value) in (bool, int, float, str):
         return []
+    place = ".".join(at)
     if isinstance(value, nn.Parameter):
-        return [("parameter", value)]
+        return [("parameter", value, place)]
     if isinstance(value, Tensor):
-        return [("tensor", value)] if value.dim() > 0 else []
+        return [("tensor", value, place)] if value.dim() > 0 else []
     if isinstance(value, nn.Module):
-        return [("module", value)]
-    if depth == 3:
+        return [("module", value, place)]
+    if len(at) == 3:
         return []
     parts = list(islice(_parts_of(value), LISTED))
-    return [found for part in parts for found in _hidden_in(part, depth + 1)]
+    return [found for key, part in parts for found in _hidden_in(part, (*at, key))]
 
 
-def _parts_of(value: Any) -> Iterator[Any]:
-    """Yield what a container holds, or a function that was made within another one.
+def _parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a container holds, or a function that was made within another one, and where.
 
     By the container's own class: one of the submission's may show something else.
     """
     if isinstance(value, dict):
-        yield from dict.values(value)
+        for place, (key, part) in enumerate(dict.items(value)):
+            yield key if type(key) is str else str(place), part
     elif isinstance(value, FunctionType):
-        for cell in value.__closure__ or ():
+        for place, cell in enumerate(value.__closure__ or ()):
             with contextlib.suppress(ValueError):  # it is empty so far
-                yield cell.cell_contents
-    elif isinstance(value, list):
-        yield from list.__iter__(value)
-    elif isinstance(value, tuple):
-        yield from tuple.__iter__(value)
-    elif isinstance(value, set):
-        yield from set.__iter__(value)
+                yield str(place), cell.cell_contents
+    else:
+        own = next((kind for kind in (list, tuple, set) if isinstance(value, kind)), None)
+        for place, part in enumerate(own.__iter__(value) if own else ()):
+            yield str(place), part

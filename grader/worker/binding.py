@@ -46,7 +46,8 @@ class Bond:
         """Return the same bond with another instance's parameters, by their names."""
         item = self.item
         parameters = tuple(own[name] for name in item.members)
-        return replace(self, item=Item(item.name, parameters, item.owner, item.members))
+        own_item = Item(item.name, parameters, item.owner, item.members, rows=item.rows)
+        return replace(self, item=own_item)
 
     def load(self, values: Sequence[Tensor]) -> None:
         """Store the roles' values in the item."""
@@ -90,6 +91,7 @@ def bind(
     for candidates in sets:
         search.by_meaning(candidates)
     search.in_order(_as_registered(sets), Told.ORDER, roles)
+    search.in_longer_tables(items)
     if needed := [role for role in search.roles if not role.optional]:
         raise Unbound(needed, items)
     return search.bonds
@@ -140,6 +142,19 @@ class _Search:
                         self._take([role], item, told)
                         while self._by_companion():
                             pass
+
+    def in_longer_tables(self, items: list[Item]) -> None:
+        """Bind tables that are left to the first rows of one that has some more.
+
+        Its numbers are counted elsewhere; what it computes need not be wrong for that.
+        """
+        self.items = items
+        for role in [role for role in self.roles if role.kind is RoleKind.TABLE]:
+            rows, *width = role.shape
+            tables = [item for item in self._free() if item.raw or item.owner is nn.Embedding]
+            longer = [i for i in tables if [*i.shape[1:]] == width and i.shape[0] > rows]
+            if len(longer) == 1:
+                self._take([role], replace(longer[0], rows=rows), Told.SHAPE)
 
     def _free(self) -> list[Item]:
         return [item for item in self.items if not self.used & set(item.members)]

@@ -133,11 +133,11 @@ class KerasLayers(TorchModules):
         tracked = {id(one.layer) for one in _layers(module)}
         tracked |= {id(variable) for variable in module.variables}
         return [
-            Loose(f"{one.path}.{name}".lstrip("."), what, thing)
+            Loose(f"{one.path}.{name}".lstrip("."), what, thing, place)
             for one in _layers(module)
             if not isinstance(one.layer, keras.layers.TorchModuleWrapper)
             for name, value in _own(one.layer)
-            for what, thing in _states(value)
+            for what, thing, place in _states(value)
             if id(thing) not in tracked and not isinstance(thing, keras.random.SeedGenerator)
         ]
 
@@ -305,7 +305,7 @@ def _within(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
             yield from ((f".{key}{more}", one) for more, one in _within(part, kind))
 
 
-def _states(value: Any) -> Iterator[tuple[str, Any]]:
+def _states(value: Any) -> Iterator[tuple[str, Any, str]]:
     kinds = (("module", nn.Module), ("parameter", nn.Parameter), ("parameter", keras.Variable))
     for what, kind in kinds:
-        yield from ((what, one) for _, one in _within(value, kind))
+        yield from ((what, one, place.lstrip(".")) for place, one in _within(value, kind))

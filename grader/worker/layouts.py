@@ -75,6 +75,7 @@ class Item:
     said: str = ""  # its name with `weight` or `bias` in place of another word, where that is known
     guessed: bool = False  # whether `said` rests on the order in its layer alone
     forms: frozenset[Form] | None = None  # of a library's layer, None where the class tells them
+    rows: int | None = None  # how many of its first rows play the role, where not all do
 
     @property
     def meant(self) -> str:
@@ -84,7 +85,8 @@ class Item:
     @property
     def shape(self) -> Shape:
         """Shape of the parameter; a list's members are stacked on a first axis."""
-        one = tuple(self.parameters[0].shape)
+        own = tuple(self.parameters[0].shape)
+        one = (self.rows, *own[1:]) if self.rows else own
         return one if len(self.parameters) == 1 else (len(self.parameters), *one)
 
     @property
@@ -109,7 +111,7 @@ class Item:
         """Store `value`, of this item's shape."""
         parts = value.unbind(0) if len(self.parameters) > 1 else (value,)
         for parameter, part in zip(self.parameters, parts, strict=True):
-            parameter.copy_(part)
+            (parameter[: self.rows] if self.rows else parameter).copy_(part)
 
     def gradient(self) -> Tensor | None:
         """Return the gradient in this item's shape, None where there is none."""
@@ -120,7 +122,9 @@ class Item:
             torch.zeros_like(p) if g is None else g
             for p, g in zip(self.parameters, parts, strict=True)
         ]
-        return torch.stack(full) if len(full) > 1 else full[0]
+        if len(full) > 1:
+            return torch.stack(full)
+        return full[0][: self.rows] if self.rows else full[0]
 
 
 def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:

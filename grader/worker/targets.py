@@ -171,8 +171,7 @@ class Targets:
         return value.to(torch.float32, copy=True) if narrow else value.clone()
 
     def _load_parameters(self, call: WorkerCall, made: Made) -> list[Bond]:
-        items = self.framework.items(made.module, made.given)
-        bonds = self._bind(call, made, items)
+        bonds, items = self._bind_all(call, made)
         played = {id(p) for bond in bonds for p in bond.item.parameters}
         with torch.no_grad():
             for bond in bonds:
@@ -182,6 +181,20 @@ class Targets:
                 if item.name.endswith("bias") and id(item.parameters[0]) not in played:
                     item.parameters[0].zero_()
         return bonds
+
+    def _bind_all(self, call: WorkerCall, made: Made) -> tuple[list[Bond], list[Item]]:
+        """Bind what is registered, or where that does not do what hangs loose, too."""
+        items = self.framework.items(made.module, made.given)
+        try:
+            return self._bind(call, made, items), items
+        except Unbound:
+            # it computes as well: that nothing trains it is told beside
+            hidden = self.framework.hidden(made.module, made.given)
+            if hidden and not _in_parts(call.roles):
+                items = [*items, *hidden]
+                with contextlib.suppress(Unbound):
+                    return self._bind(call, made, items), items
+            raise
 
     def _bind(self, call: WorkerCall, made: Made, items: list[Item]) -> list[Bond]:
         """Bind; modules of the same names and shapes are bound alike without a new search."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.worker.attached import Loose, is_lazy, loose_things
+from grader.worker.attached import Loose, hidden_items, is_lazy, loose_things
 from grader.worker.binding import Bond, own_items
 from grader.worker.layouts import Item
 from grader.worker.parts import Place, Uses, bind_parts, locate_parts
@@ -58,6 +58,10 @@ class TorchModules:
     def loose(self, module: nn.Module) -> list[Loose]:
         """Return what hangs on a module where the framework does not see it."""
         return loose_things(module)
+
+    def hidden(self, module: nn.Module, given: Sequence[nn.Module]) -> list[Item]:
+        """Return the module's own parameters where the framework does not see them."""
+        return hidden_items(self.loose(module), partial(self.items, given=given))
 
     def role(self, module: nn.Module, item: Item) -> Role:
         """Return the role that a parameter of the reference plays."""

@@ -35,10 +35,10 @@ def _first(result: ExerciseResult, target: str) -> CheckResult:
     return next(c for c in result.checks if c.target == target and c.message)
 
 
-def test_layers_in_a_plain_list_are_named(changed: Any) -> None:
+def test_layers_in_a_plain_list_that_do_not_fit_are_named(changed: Any) -> None:
     result = changed(
         "exercise2",
-        (_QKV, _LISTED),
+        (_QKV, _LISTED.replace("head_dim", "head_dim + 1")),
         ("self.to_queries(x)", "self.layers[0](x)"),
         ("self.to_keys(x)", "self.layers[1](x)"),
         ("self.to_values(x)", "self.layers[2](x)"),

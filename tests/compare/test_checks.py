@@ -308,7 +308,7 @@ WRONG = {
         (("        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)\n",
           "        self.hidden = [nn.Linear(embed_dim, head_dim, bias=bias)]\n"),
          ("self.to_values(x)", "self.hidden[0](x)")),
-        {"QKVProjection/shape": "no parameter fits `to_values.weight`"},
+        {"QKVProjection/property/registered": "`hidden` holds a module that is not registered"},
     ),
     "bias in a closure": Wrong(
         2,

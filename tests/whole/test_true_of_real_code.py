@@ -1,5 +1,6 @@
 """What a report says of code as people write it is so, and leads to what is wrong first."""
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
@@ -557,3 +558,39 @@ def test_nothing_is_said_of_values_that_are_not_compared(grade_text: GradeText) 
     check = find_check(result, "build_language_model/shape")
     assert check.message.startswith("what `build_language_model` builds returns a tuple")
     assert check.next_step == "return the first of them alone"
+
+
+PROJECTIONS = """        self.to_queries = nn.Linear(embed_dim, head_dim, bias=bias)
+        self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)
+        self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "used"),
+    [
+        ("[nn.Linear(embed_dim, head_dim, bias=bias) for _ in range(3)]", "012"),
+        ("{n: nn.Linear(embed_dim, head_dim, bias=bias) for n in 'vkq'}", ("'q'", "'k'", "'v'")),
+    ],
+)
+def test_layers_out_of_sight_compute_right_all_the_same(
+    grade_text: GradeText, kept: str, used: Sequence[str]
+) -> None:
+    names = ("queries", "keys", "values")
+    text = edited(
+        solution("exercise2"),
+        (PROJECTIONS, f"        self.kept = {kept}\n"),
+        *((f"self.to_{n}(x)", f"self.kept[{at}](x)") for n, at in zip(names, used, strict=True)),
+    )
+    result = grade_text({"exercise2": text})
+    failed = {check.id.in_target for check in result.checks if check.failed}
+    assert failed == {"property/registered", "property/device"}
+    assert [one.bugs for one in result.diagnoses] == [("projection-unregistered",)] * 2
+
+
+def test_one_position_too_many_is_counted_and_its_values_are_right(grade_text: GradeText) -> None:
+    longer = ("nn.Embedding(max_len, embed_dim)", "nn.Embedding(max_len + 1, embed_dim)")
+    result = grade_text({"exercise6": edited(POSITIONS, longer)})
+    failed = [check for check in result.checks if check.failed]
+    assert {check.kind for check in failed} == {Kind.PROPERTY}  # it takes one position more, too
+    assert "property/registered" in [check.id.in_target for check in failed]

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
 from grader.worker.attached import loose_things
+from grader.worker.torch_modules import TorchModules
 
 
 class Closed(tuple[Any, ...]):
@@ -46,3 +48,17 @@ def test_what_is_registered_may_stand_in_a_list_too() -> None:
     module = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
     module.again = [*module, *module.parameters(), *module.buffers()]  # type: ignore[assignment]
     assert loose_things(module) == []
+
+
+def test_what_hangs_loose_has_the_name_that_it_would_have() -> None:
+    module, part, first = nn.Module(), nn.Module(), nn.Linear(1, 1)
+    part.layers = [first, {"last": [nn.Linear(1, 1, bias=False)]}]  # type: ignore[assignment]
+    part.raw = (nn.Parameter(torch.ones(1)), torch.ones(3))  # type: ignore[assignment]
+    module.part = part
+    names = [item.name for item in TorchModules().hidden(module, ())]
+    assert names == [
+        *("part.layers.0.weight", "part.layers.0.bias", "part.layers.1.last.0.weight"),
+        "part.raw.0",
+    ]
+    # a given one's parameters are its own
+    assert [item.name for item in TorchModules().hidden(module, [first])] == names[2:]

@@ -322,3 +322,28 @@ def test_lists_of_layers_come_where_their_first_one_is_registered() -> None:
     bonds = bind(own_items(module, []), roles, {})
     found = {role.name: bond.item.name for bond in bonds for role in bond.roles}
     assert found == {"p.weight": "a.*.weight", "q.weight": "b.*.weight", "r.weight": "last.weight"}
+
+
+def test_table_that_is_too_long_plays_its_role_with_its_first_rows() -> None:
+    module = nn.Module()
+    module.table = nn.Embedding(5, 2)
+    module.layer = nn.Linear(2, 6, bias=False)  # of as many columns, but no table
+    last = module.table.weight[4:].detach().clone()
+    (bond,) = bind(own_items(module, ()), [Role("embedding.weight", (4, 2), RoleKind.TABLE)], {})
+    values = torch.arange(8.0).view(4, 2)
+    with torch.no_grad():
+        bond.load([values])
+    assert bond.item.name == "table.weight"
+    assert module.table.weight[:4].equal(values)
+    assert module.table.weight[4:].equal(last)
+    (module.table.weight * torch.arange(5.0)[:, None]).sum().backward()
+    (gradient,) = bond.gradients()
+    assert gradient is not None
+    assert gradient.equal(torch.arange(4.0)[:, None].expand(4, 2))
+
+
+def test_one_of_two_tables_that_are_too_long_is_not_guessed() -> None:
+    module = nn.Module()
+    module.one, module.two = nn.Embedding(5, 2), nn.Embedding(6, 2)
+    with pytest.raises(Unbound):
+        bind(own_items(module, ()), [Role("embedding.weight", (4, 2), RoleKind.TABLE)], {})

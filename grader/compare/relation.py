@@ -1,0 +1,242 @@
+"""Says in what simple relation a wrong output stands to the right one, if it does in every case.
+
+What no known mistake explains may still be the right values times a number, moved by one place, or
+rounded: that is measured here, and told as what it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from grader.compare.evidence import Evidence, Fault
+from grader.compare.outcomes import judge_call
+from grader.course.expressions import TensorSpec
+from grader.records.calls import PLAIN, Array, Call
+from grader.records.results import Diagnosis
+from grader.worker.names import Group, tensor_name
+from grader.worker.protocol import Action, TensorKey
+
+_LEAST = 2  # cases that show it: in one it may be so by chance
+_LONG = 3  # places along an axis that show an order
+_NUMBERS = 4  # of an output that tells something
+_PLACES = 6  # decimal places that a result may be rounded to
+_PRECISION = {"float64": 1e-9, "float32": 1e-4}  # of the greatest number
+_FACTOR = "look for a factor or a divisor that is missing, is one too many, or is another one"
+_ORDER = "look at each transpose, reshape and view, and at the order of what is joined"
+_WHOLE = "return the numbers as they are computed, and cut or round nothing"
+_SUM = "look at what is added, and at what is left out of the sum"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What came beside what is due, in words: `{}` is the output's name."""
+
+    said: str
+    hint: str
+    firm: bool = field(default=True, compare=False)  # whether the pair is large enough to show it
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The output of one wrong case, and the right one."""
+
+    came: Array
+    due: Array
+    axes: Sequence[str]  # what the lesson calls them, "" for one that is no single dim
+    dims: Mapping[str, int]
+    inputs: Mapping[str, Array]
+    near: float  # how far numbers may be apart
+
+    def same(self, one: Array, other: Array) -> bool:
+        return bool(np.all(np.abs(one - other) <= self.near))
+
+
+_Rule = Callable[[_Pair], Iterable[Relation]]  # all that hold of one pair
+
+
+def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
+    """Add the relation to what is known of the steps, or tell it alone; `located` without one."""
+    for name in evidence.target.outputs:
+        found = _relation(_pairs(evidence, name))
+        if found is None:
+            continue
+        output = "the output" if len(evidence.target.outputs) == 1 else f"`{name}`"
+        said = f"Wherever {output} is wrong, it is {found.said}."
+        hint = f"{found.hint[0].upper()}{found.hint[1:]}."
+        if located is None:
+            start = "No known mistake explains all."
+            return Diagnosis(evidence.target.name, (), "", hint, f"{start} {said}")
+        return replace(located, hint=hint, evidence=f"{located.evidence} {said}")
+    return located
+
+
+def _relation(pairs: Sequence[_Pair]) -> Relation | None:
+    """Return the first relation that holds of all pairs."""
+    if len(pairs) < _LEAST:
+        return None
+    for rule in _RULES:
+        found = [list(rule(pair)) for pair in pairs]
+        shared = [one for one in found[0] if all(one in other for other in found)]
+        for one in shared:
+            if any(other == one and other.firm for some in found for other in some):
+                return one
+    return None
+
+
+def _pairs(evidence: Evidence, name: str) -> list[_Pair]:
+    """Return the pairs of all ordinary cases whose values of an output are wrong.
+
+    None at all where one of these has other than values that are wrong.
+    """
+    found = []
+    spec, named = evidence.target.output_specs[name], tensor_name(Group.OUTPUT, name)
+    for call in evidence.numeric_calls(Action.FORWARD, PLAIN):
+        judged = judge_call(evidence, call, Group.OUTPUT)
+        if judged.passed:
+            continue
+        came, due = (
+            of[call.id].tensors.get(named) for of in (evidence.answers, evidence.key.answers)
+        )
+        if judged.fault is not Fault.VALUES or came is None or due is None:
+            return []
+        if came.dtype.name not in _PRECISION or came.shape != due.shape:
+            return []
+        near = _PRECISION[came.dtype.name] * float(np.abs(due).max(initial=0.0))
+        if due.size < _NUMBERS or near == 0:
+            continue
+        if bool(np.all(np.abs(came - due) <= near)):
+            continue  # another output of the same call is wrong
+        axes = [axis.text for axis in spec.axes]
+        inputs = _inputs(evidence, call)
+        found.append(_Pair(came, due, axes, evidence.case(call).dims, inputs, near))
+    return found
+
+
+def _inputs(evidence: Evidence, call: Call) -> dict[str, Array]:
+    specs, tensors = evidence.target.input_specs, evidence.key.plan.tensors
+    return {
+        name: tensors[given.tensor]
+        for (name, spec), given in zip(specs.items(), call.inputs, strict=False)
+        if isinstance(spec, TensorSpec) and spec.kind == "float" and isinstance(given, TensorKey)
+    }
+
+
+def _of_an_input(pair: _Pair) -> Iterator[Relation]:
+    """An input itself, or what is due with one added or taken away."""
+    for name, value in pair.inputs.items():
+        if value.shape != pair.due.shape:
+            continue
+        if pair.same(pair.came, value):
+            yield Relation(f"`{name}` as it came in", _SUM)
+        elif pair.same(pair.came, pair.due + value):
+            yield Relation(f"what is due plus `{name}`", _SUM)
+        elif pair.same(pair.came, pair.due - value):
+            yield Relation(f"what is due minus `{name}`", _SUM)
+
+
+def _rounded(pair: _Pair) -> Iterator[Relation]:
+    for places in range(_PLACES + 1):
+        if pair.same(pair.came, np.round(pair.came, places)):
+            half = 0.5 * 10.0**-places
+            if half > pair.near and np.abs(pair.came - pair.due).max() <= half + pair.near:
+                yield Relation(f"what is due, rounded to {places} decimal places", _WHOLE)
+            return
+
+
+def _cut(pair: _Pair) -> Iterator[Relation]:
+    """What is due, but for numbers below or above a limit, which are set to it."""
+    came, due = pair.came, pair.due
+    low, high = float(came.min()), float(came.max())
+    if low < high and pair.same(came, np.clip(due, low, high)):
+        below = float(due.min()) < low - pair.near
+        above = float(due.max()) > high + pair.near
+        limits = [f"no number below {low:.4g}"] * below + [f"none above {high:.4g}"] * above
+        yield Relation(f"what is due with {' and '.join(limits)}", _WHOLE)
+
+
+def _times(pair: _Pair) -> Iterator[Relation]:
+    """What is due times one number: a constant, or one that is made of a size."""
+    at = int(np.abs(pair.due).argmax())
+    factor = float(pair.came.flat[at] / pair.due.flat[at])
+    if factor == 0 or not pair.same(pair.came, factor * pair.due):
+        return
+    for dim, size in pair.dims.items():
+        if size > 1:
+            for value, said in ((size, f"`{dim}`"), (size**0.5, f"the square root of `{dim}`")):
+                if abs(factor / value - 1) < 1e-6:
+                    yield Relation(f"what is due, times {said}", _FACTOR)
+                if abs(factor * value - 1) < 1e-6:
+                    yield Relation(f"what is due, divided by {said}", _FACTOR)
+    if abs(factor + 1) < 1e-6:
+        yield Relation("what is due with the opposite sign", _FACTOR)
+    yield Relation(f"what is due, times {factor:.4g}", _FACTOR)
+    yield Relation("what is due times a number, another one in each case", _FACTOR)
+
+
+def _plus(pair: _Pair) -> Iterator[Relation]:
+    apart = float((pair.came - pair.due).flat[0])
+    if pair.same(pair.came, pair.due + apart):
+        yield Relation(f"what is due plus {apart:.4g} at each place", _SUM)
+
+
+def _moved(pair: _Pair) -> Iterator[Relation]:
+    """What is due in reverse, or moved by one place, along one axis."""
+    for axis, dim in enumerate(pair.axes):
+        size = pair.due.shape[axis]
+        firm = size >= _LONG
+        if pair.same(pair.came, np.flip(pair.due, axis)):
+            yield Relation(f"what is due, in reverse along `{dim}`", _ORDER, firm)
+        for step in (1, -1):
+            inner = partial(np.take, indices=range(1, size - 1), axis=axis)
+            if pair.same(inner(pair.came), inner(np.roll(pair.due, step, axis))):
+                yield Relation(f"what is due, moved by one place along `{dim}`", _ORDER, firm)
+
+
+def _along(pair: _Pair) -> Iterator[Relation]:
+    """What is due times a number for each place of the other axes."""
+    for axis, dim in enumerate(pair.axes):
+        at = np.expand_dims(np.abs(pair.due).argmax(axis), axis)
+        most = np.take_along_axis(pair.due, at, axis)
+        if np.any(np.abs(most) <= pair.near):
+            continue
+        factors = np.take_along_axis(pair.came, at, axis) / most
+        if np.all(factors) and pair.same(pair.came, factors * pair.due):
+            said = f"what is due, but for a number that all along `{dim}` are multiplied with"
+            firm = pair.due.shape[axis] >= _LONG
+            yield Relation(said, f"{_FACTOR}, such as what a row is divided by", firm)
+
+
+def _right_elsewhere(pair: _Pair) -> Iterator[Relation]:
+    """Wrong at some places along an axis only."""
+    wrong = np.abs(pair.came - pair.due) > pair.near
+    for axis, dim in enumerate(pair.axes):
+        size = pair.due.shape[axis]
+        others = tuple(other for other in range(wrong.ndim) if other != axis)
+        places = np.flatnonzero(wrong.any(axis=others)).tolist()
+        known = {
+            "the first place": [0],
+            "the last place": [size - 1],
+            "even places": list(range(0, size, 2)),
+            "odd places": list(range(1, size, 2)),
+            "all places but the first": list(range(1, size)),
+            "all places but the last": list(range(size - 1)),
+        }
+        for said, of in known.items():
+            if places == of:
+                counted = ", counted from 0" if said in ("even places", "odd places") else ""
+                told = f"wrong at {said} along `{dim}` only{counted}"
+                hint = "look at what is made for these places, and at what is not"
+                yield Relation(told, hint, size >= _LONG)
+
+
+def _reordered(pair: _Pair) -> Iterator[Relation]:
+    came, due = np.sort(pair.came, axis=None), np.sort(pair.due, axis=None)
+    if pair.same(came, due) and np.diff(due).max() > pair.near:
+        yield Relation("made of the right numbers, but they stand at other places", _ORDER)
+
+
+_RULES: tuple[_Rule, ...] = (
+    *(_of_an_input, _rounded, _cut, _times, _plus, _moved, _right_elsewhere, _along, _reordered),
+)
