@@ -44,7 +44,7 @@ class _Pair:
 
     came: Array
     due: Array
-    axes: Sequence[str]  # what the lesson calls them, "" for one that is no single dim
+    axes: Sequence[str]  # their sizes, as the lesson writes them
     dims: Mapping[str, int]
     inputs: Mapping[str, Array]
     near: float  # how far numbers may be apart
@@ -63,7 +63,7 @@ def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
         if found is None:
             continue
         output = "the output" if len(evidence.target.outputs) == 1 else f"`{name}`"
-        said = f"Wherever {output} is wrong, it is {found.said}."
+        said = f"Wherever {output} is wrong{_scope(evidence)}, it is {found.said}."
         hint = f"{found.hint[0].upper()}{found.hint[1:]}."
         if located is None:
             start = "No known mistake explains all."
@@ -72,9 +72,17 @@ def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
     return located
 
 
+def _scope(evidence: Evidence) -> str:
+    """Of which cases alone it is known, as part of the sentence."""
+    calls = evidence.numeric_calls(Action.FORWARD)
+    others = (call for call in calls if evidence.case(call).group != PLAIN)
+    right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in others)
+    return "" if right else " in the usual cases"
+
+
 def _relation(pairs: Sequence[_Pair]) -> Relation | None:
     """Return the first relation that holds of all pairs."""
-    if len(pairs) < _LEAST:
+    if sum(pair.due.size >= _NUMBERS for pair in pairs) < _LEAST:
         return None
     for rule in _RULES:
         found = [list(rule(pair)) for pair in pairs]
@@ -88,7 +96,7 @@ def _relation(pairs: Sequence[_Pair]) -> Relation | None:
 def _pairs(evidence: Evidence, name: str) -> list[_Pair]:
     """Return the pairs of all ordinary cases whose values of an output are wrong.
 
-    None at all where one of these has other than values that are wrong.
+    None at all where more than values is wrong in one of these, or only zeros are due.
     """
     found = []
     spec, named = evidence.target.output_specs[name], tensor_name(Group.OUTPUT, name)
@@ -101,11 +109,9 @@ def _pairs(evidence: Evidence, name: str) -> list[_Pair]:
         )
         if judged.fault is not Fault.VALUES or came is None or due is None:
             return []
-        if came.dtype.name not in _PRECISION or came.shape != due.shape:
+        if came.dtype.name not in _PRECISION or came.shape != due.shape or not due.any():
             return []
-        near = _PRECISION[came.dtype.name] * float(np.abs(due).max(initial=0.0))
-        if due.size < _NUMBERS or near == 0:
-            continue
+        near = _PRECISION[came.dtype.name] * float(np.abs(due).max())
         if bool(np.all(np.abs(came - due) <= near)):
             continue  # another output of the same call is wrong
         axes = [axis.text for axis in spec.axes]
