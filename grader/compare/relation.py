@@ -63,7 +63,7 @@ def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
         if found is None:
             continue
         output = "the output" if len(evidence.target.outputs) == 1 else f"`{name}`"
-        said = f"Wherever {output} is wrong{_scope(evidence)}, it is {found.said}."
+        said = f"In each{_scope(evidence)} case where it is wrong, {output} is {found.said}."
         hint = f"{found.hint[0].upper()}{found.hint[1:]}."
         if located is None:
             start = "No known mistake explains all."
@@ -77,7 +77,7 @@ def _scope(evidence: Evidence) -> str:
     calls = evidence.numeric_calls(Action.FORWARD)
     others = (call for call in calls if evidence.case(call).group != PLAIN)
     right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in others)
-    return "" if right else " in the usual cases"
+    return "" if right else " usual"
 
 
 def _relation(pairs: Sequence[_Pair]) -> Relation | None:
@@ -222,19 +222,21 @@ def _right_elsewhere(pair: _Pair) -> Iterator[Relation]:
         others = tuple(other for other in range(wrong.ndim) if other != axis)
         places = np.flatnonzero(wrong.any(axis=others)).tolist()
         known = {
-            "the first place": [0],
-            "the last place": [size - 1],
-            "even places": list(range(0, size, 2)),
-            "odd places": list(range(1, size, 2)),
-            "all places but the first": list(range(1, size)),
-            "all places but the last": list(range(size - 1)),
+            "right but for the first place along": [0],
+            "right but for the last place along": [size - 1],
+            "right at even places, counted from 0, and wrong at odd ones along": [
+                *range(1, size, 2)
+            ],
+            "wrong at even places, counted from 0, and right at odd ones along": [
+                *range(0, size, 2)
+            ],
+            "right at the first place alone along": [*range(1, size)],
+            "right at the last place alone along": [*range(size - 1)],
         }
+        hint = "look at what is made for the places that are wrong, and at what is not"
         for said, of in known.items():
             if places == of:
-                counted = ", counted from 0" if said in ("even places", "odd places") else ""
-                told = f"wrong at {said} along `{dim}` only{counted}"
-                hint = "look at what is made for these places, and at what is not"
-                yield Relation(told, hint, size >= _LONG)
+                yield Relation(f"{said} `{dim}`", hint, size >= _LONG)
 
 
 def _reordered(pair: _Pair) -> Iterator[Relation]:

@@ -22,11 +22,11 @@ RELATIONS = [
     ("output.roll(1, 1)", "what is due, moved by one place along `q`"),
     (
         "output * (torch.arange(output.shape[1]) > 0)[:, None]",
-        "wrong at the first place along `q` only",
+        "right but for the first place along `q`",
     ),
     (
         "output * (torch.arange(output.shape[2]) % 2 == 0)",
-        "wrong at odd places along `w` only, counted from 0",
+        "right at even places, counted from 0, and wrong at odd ones along `w`",
     ),
     (
         "output / (1 + output.abs().sum(-1, keepdim=True))",
@@ -43,12 +43,12 @@ RELATIONS = [
 @pytest.mark.parametrize(("returned", "told"), RELATIONS, ids=[one for one, _ in RELATIONS])
 def test_relation_to_what_is_due_is_told(grade_text: GradeText, returned: str, told: str) -> None:
     said = _said(grade_text, returned)
-    assert said.endswith(f"Wherever the output is wrong, it is {told}.")
+    assert said.endswith(f"case where it is wrong, the output is {told}.")
 
 
 @pytest.mark.parametrize("returned", ["output ** 2", "output + 0.3 * query.mean()", "output.exp()"])
 def test_what_has_no_relation_is_told_none(grade_text: GradeText, returned: str) -> None:
-    assert "Wherever" not in _said(grade_text, returned)
+    assert "where it is wrong" not in _said(grade_text, returned)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_relation_to_an_input_is_told(
 ) -> None:
     text = re.sub(r"( +)return output\n", rf"\1return {returned}\n", solution(exercise), count=1)
     (found,) = grade_text({exercise: text}).diagnoses
-    assert f"it is {told}." in found.sentence
+    assert f"where it is wrong, the output is {told}." in found.sentence
 
 
 def _said(grade_text: GradeText, returned: str) -> str:
