@@ -22,6 +22,7 @@ _LEAST = 2  # cases that show it: in one it may be so by chance
 _LONG = 3  # places along an axis that show an order
 _NUMBERS = 4  # of an output that tells something
 _PLACES = 6  # decimal places that a result may be rounded to
+_SAME = 1e-6  # how far a factor may be from a size, as a part of it
 _PRECISION = {"float64": 1e-9, "float32": 1e-4}  # of the greatest number
 _FACTOR = "look for a factor or a divisor that is missing, is one too many, or is another one"
 _ORDER = "look at each transpose, reshape and view, and at the order of what is joined"
@@ -31,7 +32,7 @@ _SUM = "look at what is added, and at what is left out of the sum"
 
 @dataclass(frozen=True)
 class Relation:
-    """What came beside what is due, in words: `{}` is the output's name."""
+    """What came beside what is due, in words that follow "the output is"."""
 
     said: str
     hint: str
@@ -168,16 +169,17 @@ def _times(pair: _Pair) -> Iterator[Relation]:
     factor = float(pair.came.flat[at] / pair.due.flat[at])
     if factor == 0 or not pair.same(pair.came, factor * pair.due):
         return
+    if abs(factor + 1) < _SAME:
+        yield Relation("what is due with the opposite sign", _FACTOR)
+    # before sizes: where one number does for all, a size may have been the same by chance
+    yield Relation(f"what is due, times {factor:.6g}", _FACTOR)
     for dim, size in pair.dims.items():
         if size > 1:
             for value, said in ((size, f"`{dim}`"), (size**0.5, f"the square root of `{dim}`")):
-                if abs(factor / value - 1) < 1e-6:
+                if abs(factor / value - 1) < _SAME:
                     yield Relation(f"what is due, times {said}", _FACTOR)
-                if abs(factor * value - 1) < 1e-6:
+                if abs(factor * value - 1) < _SAME:
                     yield Relation(f"what is due, divided by {said}", _FACTOR)
-    if abs(factor + 1) < 1e-6:
-        yield Relation("what is due with the opposite sign", _FACTOR)
-    yield Relation(f"what is due, times {factor:.4g}", _FACTOR)
     yield Relation("what is due times a number, another one in each case", _FACTOR)
 
 
@@ -245,6 +247,15 @@ def _reordered(pair: _Pair) -> Iterator[Relation]:
         yield Relation("made of the right numbers, but they stand at other places", _ORDER)
 
 
-_RULES: tuple[_Rule, ...] = (
-    *(_of_an_input, _rounded, _cut, _times, _plus, _moved, _right_elsewhere, _along, _reordered),
+# from what says most to what says least
+_RULES: Sequence[_Rule] = (
+    _of_an_input,
+    _rounded,
+    _cut,
+    _times,
+    _plus,
+    _moved,
+    _right_elsewhere,
+    _along,
+    _reordered,
 )
