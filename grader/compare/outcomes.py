@@ -88,7 +88,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
     tolerances = tolerances.of_gradients if group is Group.GRADIENT else tolerances
     for name, expected in compared(evidence.key.answers[call.id].tensors, group).items():
         actual = answer.tensors.get(name)
-        label = _label(evidence, name)
+        label = called(evidence, name)
         if actual is None and _is_of_missing_bias(call, name):
             continue  # which costs the points of the case of biases
         if actual is None:
@@ -227,7 +227,7 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
         if part.type not in _NUMBERS if number else part.shape is None:
             return _of_several(evidence, answer) or _of_other_type(evidence, name, part)
         if not number and tuple(part.shape or ()) != came.shape:
-            label = _label(evidence, tensor_name(Group.OUTPUT, name))
+            label = called(evidence, tensor_name(Group.OUTPUT, name))
             return with_spare_axes(
                 label, tuple(part.shape or ()), came.shape, always=_has_spare_axes(evidence, name)
             )
@@ -279,7 +279,7 @@ def _of_numbers(dtype: str) -> Judgement:
     )
 
 
-def _label(evidence: Evidence, name: str) -> str:
+def called(evidence: Evidence, name: str) -> str:
     """What a student calls a tensor of an answer."""
     named, target = name_of(name), evidence.target
     match group_of(name):

@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from grader.compare.evidence import Evidence, Fault
-from grader.compare.outcomes import judge_call
+from grader.compare.outcomes import called, judge_call
+from grader.compare.steps import UNEXPLAINED
 from grader.course.expressions import TensorSpec
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis
@@ -24,10 +25,11 @@ _NUMBERS = 4  # of an output that tells something
 _PLACES = 6  # decimal places that a result may be rounded to
 _SAME = 1e-6  # how far a factor may be from a size, as a part of it
 _PRECISION = {"float64": 1e-9, "float32": 1e-4}  # of the greatest number
-_FACTOR = "look for a factor or a divisor that is missing, is one too many, or is another one"
-_ORDER = "look at each transpose, reshape and view, and at the order of what is joined"
-_WHOLE = "return the numbers as they are computed, and cut or round nothing"
-_SUM = "look at what is added, and at what is left out of the sum"
+_FACTOR = "Look for a factor or a divisor that is missing, is one too many, or is another one."
+_ORDER = "Look at each transpose, reshape and view, and at the order of what is joined."
+_WHOLE = "Return the numbers as they are computed, and cut or round nothing."
+_SUM = "Look at what is added, and at what is left out of the sum."
+_PLACE = "Look at what is made for the places that are wrong, and at what is not."
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,10 @@ def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
         found = _relation(_pairs(evidence, name))
         if found is None:
             continue
-        output = "the output" if len(evidence.target.outputs) == 1 else f"`{name}`"
+        output = called(evidence, tensor_name(Group.OUTPUT, name))
         said = f"In each{_scope(evidence)} case where it is wrong, {output} is {found.said}."
-        hint = f"{found.hint[0].upper()}{found.hint[1:]}."
-        if located is None:
-            start = "No known mistake explains all."
-            return Diagnosis(evidence.target.name, (), "", hint, f"{start} {said}")
-        return replace(located, hint=hint, evidence=f"{located.evidence} {said}")
+        known = located or Diagnosis(evidence.target.name, (), "", "", UNEXPLAINED)
+        return replace(known, hint=found.hint, evidence=f"{known.evidence} {said}")
     return located
 
 
@@ -113,11 +112,11 @@ def _pairs(evidence: Evidence, name: str) -> list[_Pair]:
         if came.dtype.name not in _PRECISION or came.shape != due.shape or not due.any():
             return []
         near = _PRECISION[came.dtype.name] * float(np.abs(due).max())
-        if bool(np.all(np.abs(came - due) <= near)):
-            continue  # another output of the same call is wrong
         axes = [axis.text for axis in spec.axes]
         inputs = _inputs(evidence, call)
-        found.append(_Pair(came, due, axes, evidence.case(call).dims, inputs, near))
+        pair = _Pair(came, due, axes, evidence.case(call).dims, inputs, near)
+        if not pair.same(came, due):  # else another output of the same call is wrong
+            found.append(pair)
     return found
 
 
@@ -213,7 +212,7 @@ def _along(pair: _Pair) -> Iterator[Relation]:
         if np.all(factors) and pair.same(pair.came, factors * pair.due):
             said = f"what is due, but for a number that all along `{dim}` are multiplied with"
             firm = pair.due.shape[axis] >= _LONG
-            yield Relation(said, f"{_FACTOR}, such as what a row is divided by", firm)
+            yield Relation(said, f"{_FACTOR[:-1]}, such as what a row is divided by.", firm)
 
 
 def _right_elsewhere(pair: _Pair) -> Iterator[Relation]:
@@ -235,10 +234,9 @@ def _right_elsewhere(pair: _Pair) -> Iterator[Relation]:
             "right at the first place alone along": [*range(1, size)],
             "right at the last place alone along": [*range(size - 1)],
         }
-        hint = "look at what is made for the places that are wrong, and at what is not"
         for said, of in known.items():
             if places == of:
-                yield Relation(f"{said} `{dim}`", hint, size >= _LONG)
+                yield Relation(f"{said} `{dim}`", _PLACE, size >= _LONG)
 
 
 def _reordered(pair: _Pair) -> Iterator[Relation]:

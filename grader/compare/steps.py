@@ -19,6 +19,7 @@ from grader.records.results import State
 from grader.worker.names import GIVEN, Group, of_group, operation_of, place_of, variable_of
 from grader.worker.protocol import Action
 
+UNEXPLAINED = "No known mistake explains all."
 _RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
 _RTOL32 = 1e-4
 _AXES = 4  # more axes than this are not reordered
@@ -50,7 +51,7 @@ class StepsFound:
         if upto:
             before = list(self.states.items())[: list(self.states).index(upto)]
             said = " ".join([*(f"{n} ✓" for n, s in before if s is State.RIGHT), f"{upto} ✗"])
-        return f"No known mistake explains all. Step by step{self.scope}: {said}."
+        return f"{UNEXPLAINED} Step by step{self.scope}: {said}."
 
     @property
     def complete(self) -> bool:
