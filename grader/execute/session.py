@@ -149,7 +149,8 @@ class SharedChild:
 
     def _take(self, job: Job, limits: Limits) -> "_WorkerChannel | None":
         """Take out the child that has had most of what a job may have; None where none fits."""
-        self._end([one for one in self._lines if one.limits != limits or not one.channel.quiet])
+        held = _held_to(limits)
+        self._end([one for one in self._lines if one.held_to != held or not one.channel.quiet])
         fitting = [one for one in self._lines if job.plain and one.served <= job.standins]
         line = max(fitting, key=lambda one: len(one.served), default=None)
         if line is not None:
@@ -262,7 +263,7 @@ class _WorkerChannel:
 
     def __init__(self, warm: WarmProcess, limits: Limits, job: Job) -> None:
         self._warm = warm
-        self.limits = limits
+        self.held_to = _held_to(limits)
         self.served: set[str] = set()  # stems whose stand-ins the child has had
         self.child = warm.start(limits_of(limits), job.framework, job.data)
         self.channel = Channel(
@@ -275,6 +276,11 @@ class _WorkerChannel:
         """End the child, with `grace` after a moment, and tell how it died."""
         self.channel.close()
         return self._warm.end(self.child, grace=grace)
+
+
+def _held_to(limits: Limits) -> tuple[object, ...]:
+    """Return what a child and its channel are held to; for how long one waits, each job says."""
+    return limits_of(limits), limits.answer_mib, limits.output_kib
 
 
 def _is_for_memory(error: StudentError | None) -> bool:
