@@ -16,6 +16,7 @@ from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
     FOLLOW_HINT,
+    LOST_AXIS,
     NO_IDEA,
     NOT_FINITE,
     PASSED,
@@ -39,7 +40,7 @@ from grader.records.text import as_step
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
-_OF_FORM = (COMPARE_SHAPES, SEEK_LAYER, RESIZE)  # steps where a form is wrong
+_OF_FORM = (COMPARE_SHAPES, LOST_AXIS, SEEK_LAYER, RESIZE)  # steps where a form is wrong
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
 _PARAMETER = re.compile(r"the parameter `([\w.]+)`")

@@ -109,15 +109,22 @@ def unheard(
     case = first_of(evidence, group)
     named = " and ".join(f"`{name}`" for name in case.gives)
     given, same = _given(case), "the output is the same with"
+    step = f"use {named} where the docstring says so"
     if not any(map(evidence.reads, case.gives)):
         sentence = f"{named} is not used: {same} {given or 'it'} and without it"
     else:  # another value may change something
         which = f"`{given}`" if given else named
         sentence = f"{which} changes nothing: {same} it and without it"
+        if takers := _takers(evidence, case.gives):
+            step = f"follow {named} into `{takers[0]}`: is it heard there?"
     groups = _giving(evidence, case.gives[0]) if len(case.gives) == 1 else frozenset([group])
-    return Deviation(
-        sentence, f"use {named} where the docstring says so", groups, unheard=frozenset(case.gives)
-    )
+    return Deviation(sentence, step, groups, unheard=frozenset(case.gives))
+
+
+def _takers(evidence: Evidence, names: Sequence[str]) -> list[str]:
+    """The targets that a target uses and that have the same options."""
+    used = (one for one in evidence.exercise.targets if one.name in evidence.target.uses)
+    return [one.name for one in used if one.defaults.keys() >= {*names}]
 
 
 def no_argument(evidence: Evidence, option: str) -> Deviation:

@@ -1,16 +1,26 @@
-"""What came beside what is due: other things in a tuple, and axes of one."""
+"""What came beside what is due: other things in a tuple, axes of one, and another slope."""
 
 from collections.abc import Sequence
 from itertools import combinations
 
-from grader.compare.arrays import shape_difference
-from grader.compare.evidence import Fault, Judgement
+import numpy as np
+
+from grader.compare.arrays import is_near, shape_difference
+from grader.compare.evidence import Evidence, Fault, Judgement
 from grader.course.models import Target
 from grader.records.answers import Info
+from grader.records.calls import Array
 from grader.records.results import Status
 from grader.records.text import clean, with_article
-from grader.worker.protocol import TargetKind
+from grader.worker.names import Group, compared
+from grader.worker.protocol import Action, TargetKind
 
+_OPPOSITE = 1e-6  # as a part of a gradient
+_SIGN = "the sign is wrong on this way: look for a `-` where a `+` is due, or for sides exchanged"
+_SLOPE = (
+    "nothing is cut: compare each constant and each epsilon with the lesson's, for a slope shows "
+    "them where a value does not"
+)
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -38,6 +48,25 @@ def other_item(info: Info, due: tuple[int, ...]) -> str:
 def lacks_axes(came: Sequence[int], due: Sequence[int]) -> bool:
     """Whether axes of one are missing, and nothing else is."""
     return 0 < len(came) < len(due) and [n for n in due if n != 1] == [n for n in came if n != 1]
+
+
+def loses_ones(evidence: Evidence) -> bool:
+    """Whether outputs lack axes of length one, and nothing else, wherever one has a wrong shape."""
+    pairs = [
+        (came.shape, due.shape)
+        for call in evidence.numeric_calls(Action.FORWARD)
+        for name, due in compared(evidence.key.answers[call.id].tensors, Group.OUTPUT).items()
+        if (came := evidence.answers[call.id].tensors.get(name)) is not None
+    ]
+    wrong = [(came, due) for came, due in pairs if came != due]
+    return bool(wrong) and all(lacks_axes(came, due) for came, due in wrong)
+
+
+def step_of_slope(came: Array, due: Array) -> str:
+    """Say what to look for where a gradient is nearly right, or has the opposite sign; else ""."""
+    if is_near(came, due):
+        return _SLOPE
+    return _SIGN if np.allclose(came, -due, rtol=_OPPOSITE, atol=0.0) else ""
 
 
 def with_spare_axes(

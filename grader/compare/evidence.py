@@ -201,7 +201,9 @@ NOT_FINITE = (
     "nothing but -inf), or an exp that overflows"
 )
 READ_LINE = "read the line, and print the shapes just before it"
-NEW_TENSOR = "make a new tensor instead of using +=, inplace=True or a method that ends in _"
+NEW_TENSOR = (
+    "make a new tensor instead of using +=, `x[...] =`, inplace=True or a method that ends in _"
+)
 FOLLOW_HINT = "follow the hint above"
 COUNT_VALUES = (
     "count the values on the right of the =: a tensor has as many as its first axis is long"

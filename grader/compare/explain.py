@@ -276,12 +276,15 @@ def _place(error: StudentError) -> str:
     return f"{clean(frame.label, 120)}, line {frame.line}"
 
 
-def _seek(evidence: Evidence, wanted: Sequence[Sized], *, turned: bool) -> str:
-    """Say what to look for, where parameters are not there, or `turned`."""
+def _seek(
+    evidence: Evidence, wanted: Sequence[Sized], left: Sequence[Sized], *, turned: bool
+) -> str:
+    """Say what to look for, where parameters are not there, or `turned`; others are `left`."""
     if turned:
         return _TURNED
     names = [one.name for one in wanted if one.name in evidence.roles]
     of_norms = bool(names) and all(evidence.roles[n].kind is RoleKind.VECTOR for n in names)
+    of_norms &= all(len(one.shape) != 1 for one in left)  # else theirs may have another size
     halves = {name.rpartition(".")[0] for name in names}  # of a norm one, and not the whole norm
     return evidence.words.affine if of_norms and len(halves) == len(names) else SEEK_LAYER
 
@@ -300,7 +303,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         Status.FAILED,
         f"no parameter fits {sought}",
         f"the {words.noun} has {shown or 'no parameters'}",
-        astray(evidence) or _seek(evidence, wanted, turned=turned),
+        astray(evidence) or _seek(evidence, wanted, left, turned=turned),
         Facts(parameters=tuple(wanted)),
         Facts(parameters=tuple(there)),
         case,

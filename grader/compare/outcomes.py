@@ -2,8 +2,15 @@
 
 from dataclasses import replace
 
-from grader.compare.arrays import Difference, is_near, match, shape_difference
-from grader.compare.beside import lacks_axes, other_item, several, who_returns, with_spare_axes
+from grader.compare.arrays import Difference, match, shape_difference
+from grader.compare.beside import (
+    loses_ones,
+    other_item,
+    several,
+    step_of_slope,
+    who_returns,
+    with_spare_axes,
+)
 from grader.compare.evidence import (
     BY_HAND,
     COMPARE_SHAPES,
@@ -30,10 +37,6 @@ _TENSORS = ("Tensor", "Parameter")
 NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor or an array"
 _TRUTHS_STEP = "return true and false: a comparison gives them"
 _BUILT = "counts once it can be built from the course's own parts"
-_SLOPE = (
-    "nothing is cut: compare each constant and each epsilon with the lesson's, for a slope shows "
-    "them where a value does not"
-)
 _AS_STUBS = "import earlier exercises, and call their classes as the stubs do"
 _ALIKE = "counts once it has as many parameters, and as large ones, as the lesson asks for"
 _COUNT = "compare the number and the sizes of its parameters with what the lesson says"
@@ -99,8 +102,8 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
                 wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)
             found = _differs(evidence, answer, group, label, wrong_here, case)
             sloping = group is Group.GRADIENT and wrong_here.fault is Fault.VALUES
-            near = sloping and is_near(actual, expected)
-            return replace(found, next_step=_SLOPE) if near else found
+            step = step_of_slope(actual, expected) if sloping else ""
+            return replace(found, next_step=step) if step else found
         if matched.precision == "float32":
             precision = "float32"
     return Judgement(Status.PASSED, case=case, precision=precision)
@@ -197,8 +200,7 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     if fault is Fault.DTYPE and difference.expected.dtype == "bool":
         return _TRUTHS_STEP
     if fault is Fault.SHAPE:
-        lost = lacks_axes(difference.actual.shape or (), difference.expected.shape or ())
-        return LOST_AXIS if lost else thrown_away(evidence) or COMPARE_SHAPES
+        return LOST_AXIS if loses_ones(evidence) else thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
         return words.any_dtype
     if fault is Fault.FINITE:

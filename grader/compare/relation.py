@@ -62,6 +62,8 @@ _Rule = Callable[[_Pair], Iterable[Relation]]  # all that hold of one pair
 def related(evidence: Evidence, located: Diagnosis | None) -> Diagnosis | None:
     """Add the relation to what is known of the steps, or tell it alone; `located` without one."""
     for name in evidence.target.outputs:
+        if evidence.target.output_specs[name].after:
+            continue  # most of what training leaves was there before it
         found = _relation(_pairs(evidence, name))
         if found is None:
             continue

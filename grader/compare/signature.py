@@ -19,7 +19,7 @@ from grader.records.key import AnswerKey
 from grader.records.results import CheckResult, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Drew, Group, compared, of_group, tensor_name
-from grader.worker.protocol import Action, Cause, Probe, TargetKind, TensorKey
+from grader.worker.protocol import SAMPLE_SOURCES, Action, Cause, Probe, TargetKind, TensorKey
 
 STRICT = 1e-9  # distance of projections that are the same in float64
 LAX = 1e-4  # where the submission computes in float32, or has an epsilon of its own
@@ -28,7 +28,7 @@ _DIRECTIONS = 3
 _LONGEST = 1 << 14  # numbers of an answer that are projected; directions take memory, and are kept
 _TRAINED = Action.FIT  # whose values say nothing: only whether it came to its end
 _OTHERS_VALUES = (Action.DEVICE, Action.FLOAT32)  # another call has them already
-_SAMPLED = Action.TRAIN  # whose values are statistics
+_SAMPLED = (Action.TRAIN, Action.SAMPLE)  # whose values are statistics
 _STATUSES = list(AnswerStatus)
 _LOOSE = ("tensor", "parameter", "module")  # as a child calls them
 _NEVER = np.full(1 + _DIRECTIONS, np.nan)  # of a step that was not made
@@ -55,7 +55,7 @@ def sign(
         np.array(codes, dtype=np.int64).reshape(len(calls), len(Code)),
         np.array(values, dtype=np.float64).reshape(len(calls), _DIRECTIONS),
         failing(results),
-        np.array([call.action is _SAMPLED for call in calls], dtype=bool),
+        np.array([call.action in _SAMPLED for call in calls], dtype=bool),
     )
 
 
@@ -166,8 +166,8 @@ def _changed(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> int:
 def _project(call: Call, answer: Answer) -> Array:
     if call.free or call.refused or call.action in _OTHERS_VALUES:
         return np.zeros(_DIRECTIONS)
-    if call.action is _SAMPLED:
-        return _moments(answer)
+    if call.action in _SAMPLED:
+        return _of_draws(call, answer) if call.action is Action.SAMPLE else _moments(answer)
     names = [] if call.action is _TRAINED else _valued(answer)
     if not names:
         return np.zeros(_DIRECTIONS)
@@ -185,6 +185,22 @@ def _moments(answer: Answer) -> Array:
     for index, moment in enumerate((Group.MEAN, Group.SECOND, Group.FOURTH)):
         arrays = of_group(answer.tensors, moment).values()
         found[index] = sum(float(np.abs(a).mean()) for a in arrays if a.size)
+    return found
+
+
+def _of_draws(call: Call, answer: Answer) -> Array:
+    """What numbers are drawn, and how often the same; of single copies, which runs are the same."""
+    found = np.zeros(_DIRECTIONS)
+    runs = [answer.tensors.get(tensor_name(Group.DRAWN, run)) for run in SAMPLE_SOURCES]
+    drawn = [run for run in runs if run is not None and run.size and run.dtype.kind in "iu"]
+    if call.repeats == 1:
+        same = [np.array_equal(drawn[1], other) for other in drawn[2:]]
+        found[: len(same)] = same
+    elif drawn and drawn[0].size % call.repeats == 0:
+        copies = drawn[0].reshape(call.repeats, -1).astype(np.float64)
+        counts = [np.unique(column, return_counts=True)[1] for column in copies.T]
+        often = np.mean([np.square(one / call.repeats).sum() for one in counts])
+        found[:] = often, np.abs(copies).mean(), np.square(copies).mean()
     return found
 
 

@@ -51,7 +51,9 @@ class Vocabulary:
     default_dtype: str = "make it in the default dtype, which torch.get_default_dtype() tells"
     any_dtype: str = "follow the input's dtype: no .long(), no .float(), no fixed dtype"
     one_dtype: str = "make new ones with dtype=x.dtype, and no .float() or .half()"
-    tensors: str = "use torch's tensors from the beginning to the end: no numpy, no .tolist()"
+    tensors: str = (
+        "use torch's tensors from the beginning to the end: no numpy, .item() or .tolist()"
+    )
     functions: str = "use torch's"  # in place of those of math
     no_numpy: str = "use torch's function of the same name"
     dropout: str = (

@@ -24,7 +24,7 @@ from grader.properties.base import (
     needs_factory,
 )
 from grader.records.answers import Answer, AnswerStatus
-from grader.records.calls import Call
+from grader.records.calls import Array, Call
 from grader.records.results import Status
 from grader.worker.names import Drew, Group, tensor_name
 from grader.worker.protocol import Action
@@ -42,6 +42,7 @@ class _Drawn(NamedTuple):
 
 _NONE_ASKED = "though no dropout was asked for"
 _OTHER = f"the output is another one than in evaluation, {_NONE_ASKED}"
+_IDLE = "apply it in {}, with the rate that is given"
 _OUT = "drop with the rate that is given, and nothing where none is"
 _OF_DROPOUT = _Drawn(
     "dropout",
@@ -138,18 +139,26 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
         return ("", "") if alike else (_OTHER, _OUT)
     mean_room = _SIGMAS * np.sqrt(due[1] / call.repeats) + room
     spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
-    if not (np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1])).all():
+    off = ~(np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1]))
+    if off.any():
         if float(np.nan_to_num(second).max()) < STILL:
-            return "dropout changes nothing", f"apply it in {evidence.words.method}"
+            return "dropout changes nothing", _IDLE.format(evidence.words.method)
         if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:
             return drawn.unasked, drawn.none
-        return f"{drawn.what} changes the output too much or too little", drawn.step
+        return f"{drawn.what} changes the output {_how_wrong((second - due[1])[off])}", drawn.step
     if not (np.abs(mean - due[0]) <= mean_room).all():
         return f"{drawn.what} shifts the mean of the output", drawn.step
     if axis := _dependent(evidence, call, answer, name):
         what = f"numbers that lie side by side along {axis} are not {drawn.done} independently"
         return what, evidence.words.dropout if drawn is _OF_DROPOUT else drawn.step
     return "", ""
+
+
+def _how_wrong(more: Array) -> str:
+    """Tell by how much more than due the numbers change that change wrongly."""
+    if (more > 0).all():
+        return "too much"
+    return "too little" if (more < 0).all() else "too much or too little"
 
 
 def _dependent(evidence: Evidence, call: Call, answer: Answer, name: str) -> str:

@@ -49,7 +49,7 @@ def _misled(runs: Runs, generator: str) -> str:
     if generator and not np.array_equal(first, own):
         return f"`{generator}` is not what draws: the same one gives other draws the next time"
     if generator and np.array_equal(first, given):
-        return f"two different generators as `{generator}` give the same draws"
+        return f"`{generator}` gives the same draws whatever it has drawn before"
     if not generator and np.array_equal(first, own):
         return "the draws are always the same, whatever torch's seed is"
     return ""

@@ -59,7 +59,7 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     for _ in range(call.times):
         returned = ready.function(*inputs)
     if call.after is not None:
-        returned = returned, torch.stack([p.detach() for p in kept[call.after].parameters()])
+        returned = returned, kept[call.after].matrices
     for place, value in enumerate(kept):
         if isinstance(value, Tensor):
             claim.add(tensor_name(Group.INPUT, place), value)

@@ -53,7 +53,7 @@ class CallClaim:
             self.add(tensor_name(Group.OUTPUT, name), value.detach() != 0)
         elif name not in call.numbers:
             self.add(tensor_name(Group.OUTPUT, name), value)
-        elif type(value) in (int, float) or _is_number_of_numpy(value):
+        elif _is_number(value):
             self.add(tensor_name(Group.OUTPUT, name), _as_tensor(value))
         elif type(value) is Tensor and value.ndim == 0 and value.layout is torch.strided:
             self.add(tensor_name(Group.OUTPUT, name), value.detach().double())
@@ -106,7 +106,8 @@ def _in_order(named: Mapping[Any, Any], outputs: Sequence[str]) -> list[Any]:
 def unwrapped(call: WorkerCall, value: Any) -> Any:
     """Return the one output that is due, where it came in another form.
 
-    That is the first of several things, one by its name, or an array. The form is told by itself.
+    That is the first of several things, one by its name, an array, or a number where a tensor
+    without axes is due. The form is told by itself.
     """
     (name,) = call.outputs
     if type(value) in (tuple, list) and value:
@@ -115,6 +116,8 @@ def unwrapped(call: WorkerCall, value: Any) -> Any:
         value = value.get(name, next(iter(value.values())))
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
         value = torch.from_numpy(value.copy())
+    elif name in call.shapes and not call.shapes[name] and _is_number(value):
+        value = _as_tensor(value).to(torch.get_default_dtype())
     return value
 
 
@@ -140,7 +143,9 @@ def _is_of_ones_and_zeros(value: Tensor) -> bool:
     return plain and bool(((value == 0) | (value == 1)).all())
 
 
-def _is_number_of_numpy(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
+    if type(value) in (int, float):
+        return True
     plain = type(value) is np.ndarray or type(value) in _NUMPY_NUMBERS
     return plain and value.ndim == 0 and value.dtype.kind in "iuf"
 

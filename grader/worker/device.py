@@ -136,7 +136,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _refuse_mixed(func: Any, args: Any, tensors: list[Tensor]) -> None:
-    if func in _INDEXED:
+    if func in _INDEXED and isinstance(args[0], PretendTensor):  # which takes indices of the CPU
         tensors = [args[0], *(a for a in args[2:] if isinstance(a, Tensor))]
     strangers = [t for t in tensors if not isinstance(t, PretendTensor) and t.dim() > 0]
     if strangers and any(isinstance(t, PretendTensor) for t in tensors):

@@ -20,6 +20,11 @@ class _Given(nn.Module):
         self.own = nn.Parameter(own)
         self.mixed = nn.Parameter(mixed)
 
+    @property
+    def matrices(self) -> Tensor:
+        """The two matrices, as they are now."""
+        return torch.stack([self.own.detach(), self.mixed.detach()])
+
     def _joined(self, x: Tensor, other: Tensor) -> Tensor:
         return torch.tanh(x @ self.own + other @ self.mixed)
 
@@ -47,18 +52,21 @@ class GivenSublayer(_Given):
         return self._joined(x, other)
 
 
-class DroppingSublayer(GivenSublayer):
+class DroppingSublayer(_Given):
     """Sees one position at a time, and drops every other number in training mode.
 
-    What it drops is no matter of chance, so that steps of training can be compared.
+    What it drops is no matter of chance, so that steps of training can be compared. It has a bias,
+    and its matrices have gradients of different lengths: what is not clipped as one shows.
     """
 
     def __init__(self, own: Tensor, mixed: Tensor) -> None:
-        super().__init__(own, mixed, mixing=False)
+        super().__init__(own, mixed)
+        self.bias = nn.Parameter(torch.zeros_like(own[0]))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return a tensor of x's shape (b, t, k)."""
-        output = super().forward(x)
+        self._check(x)
+        output = self._joined(x, x.flip(-1) / 2 + self.bias)
         if not self.training:
             return output
         kept = torch.arange(x.size(-1), device=x.device) % 2 == 0

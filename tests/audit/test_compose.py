@@ -19,6 +19,7 @@ from grader.key.cache import Keys
 from grader.key.reference import reference_imports
 from grader.records.results import Diagnosis, State, Status
 
+pytestmark = pytest.mark.long  # compositions are judged with pairs of bugs
 CLOSE = 1e-9
 OpenStand = Callable[[str], Stand]
 
@@ -52,7 +53,6 @@ def _plant(material: Material, group: str, name: str) -> Plant:
 # ---- the material -------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_style_is_right(stand: OpenStand, exercise: str) -> None:
     bench = stand(exercise)
@@ -66,7 +66,6 @@ def test_every_style_is_right(stand: OpenStand, exercise: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_bug_acts_and_every_deviation_changes_the_text(
     stand: OpenStand, exercise: str
@@ -267,7 +266,6 @@ def test_what_two_mistakes_come_to_in_training_mode_may_have_another_name(
     assert not oracle.behaves_as(made, "FeedForward", "dropout-missing")
 
 
-@pytest.mark.long
 def test_one_of_three_is_named_by_the_cases_that_it_alone_explains(stand: OpenStand) -> None:
     bench = stand("exercise11")
     names = ("context-overflows", "first-position", "one-too-few")
@@ -288,7 +286,6 @@ def test_points_lost_for_nothing_are_a_fault(reported: Callable[..., Any]) -> No
     assert "right code loses points" in _kinds(oracle, made, replace(report, result=poor))
 
 
-@pytest.mark.long
 def test_points_for_idle_code_are_a_fault(reported: Callable[..., Any]) -> None:
     oracle, made, report = reported("exercise4", "idle FeedForward/zeros")
     assert _kinds(oracle, made, report) == set()
@@ -382,7 +379,6 @@ def test_a_hint_on_something_else_is_a_fault(reported: Callable[..., Any]) -> No
 # ---- the command --------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_compose_judges_a_few_of_every_exercise(run_grade: RunGrade) -> None:
     status, out, err = run_grade("audit", "--compose", "35", "--json", "--course", str(ROOT))
     assert all(line.startswith("building answer keys: ") for line in err.splitlines())

@@ -50,8 +50,14 @@ def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:
     ],
     ids=["torch", "numpy"],
 )
-@pytest.mark.parametrize("kept", ["self.dropout(projected)", "projected"], ids=["beside", "alone"])
-def test_noise_is_not_called_dropout(grade_text: GradeText, noise: str, kept: str) -> None:
+@pytest.mark.parametrize(
+    ("kept", "how"),
+    [("self.dropout(projected)", "too much"), ("projected", "too much or too little")],
+    ids=["beside", "alone"],
+)
+def test_noise_is_not_called_dropout(
+    grade_text: GradeText, noise: str, kept: str, how: str
+) -> None:
     """Numbers that a module adds in training mode have moments that dropout might have, too."""
     text = edited(
         solution("exercise4"),
@@ -64,9 +70,16 @@ def test_noise_is_not_called_dropout(grade_text: GradeText, noise: str, kept: st
     said = "in training mode numbers are drawn at random, though no dropout was asked for"
     assert found.deviations == (said,)
     check = find_check(result, "FeedForward/property/dropout-in-training")
-    assert check.message == (
-        "in training mode what is drawn at random changes the output too much or too little"
-    )
+    assert check.message == f"in training mode what is drawn at random changes the output {how}"
+
+
+@pytest.mark.parametrize(
+    ("rate", "how"), [("dropout / 2", "too little"), ("(1 + dropout) / 2", "too much")]
+)
+def test_which_way_another_rate_is_off_is_told(grade_text: GradeText, rate: str, how: str) -> None:
+    text = edited(solution("exercise4"), ("nn.Dropout(dropout)", f"nn.Dropout({rate})"))
+    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/dropout-in-training")
+    assert check.message == f"in training mode dropout changes the output {how}"
 
 
 def test_masks_drawn_by_hand_are_right(grade_text: GradeText) -> None:

@@ -10,7 +10,7 @@ from support import GOLDEN, ROOT, SUBMISSIONS, Grade
 from grader.records.results import ExerciseResult, Kind, Status
 from grader.report.terminal import render_result
 
-pytestmark = pytest.mark.xdist_group("pairs")  # one worker builds the pairs of bugs
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("pairs")]  # pairs of bugs take minutes
 CODE = ROOT / "tests" / "real_code"
 NAMES = sorted(path.name for path in CODE.iterdir())
 _PLAIN = "Right values where no option is given."

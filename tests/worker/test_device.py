@@ -61,8 +61,10 @@ def test_pretend_device_allows_what_accelerators_allow(use: Any) -> None:
         lambda x: torch.cat([x, torch.ones(2, 3)]),
         lambda x: x.masked_fill(torch.zeros(2, 3, dtype=torch.bool), 0.0),
         lambda x: torch.nn.functional.embedding(torch.arange(2), x),
+        lambda x: torch.eye(3)[x.argmax(dim=-1)],
+        lambda x: torch.ones(2, 3)[x > 0],
     ],
-    ids=["added", "multiplied", "joined", "mask", "looked up"],
+    ids=["added", "multiplied", "joined", "mask", "looked up", "indexed", "masked"],
 )
 def test_pretend_device_refuses_to_mix(use: Any) -> None:
     with pretending(), pytest.raises(device.DeviceMix, match="tensors on two devices"):

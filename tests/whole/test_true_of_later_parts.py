@@ -1,0 +1,119 @@
+"""What a report says of odd code in exercises 8 to 12 is so: draws, clipping, forms and sizes."""
+
+import click
+import pytest
+from support import GradeText, edited, find_check, solution
+
+from grader.records.results import ExerciseResult, Status
+from grader.report.terminal import render_result
+
+_DRAW = "torch.multinomial(chances, 1, generator=generator)"
+_CLIP = "    nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n"
+
+
+def _bugs(result: ExerciseResult, target: str) -> set[str]:
+    return {bug for d in result.diagnoses if d.target == target for bug in d.bugs}
+
+
+def test_draws_of_ones_own_generator_are_not_called_greedy(grade_text: GradeText) -> None:
+    """The same number comes in each place; at temperature 0 another one would."""
+    own = "torch.multinomial(chances, 1, generator=generator or torch.Generator().manual_seed(42))"
+    text = edited(solution("exercise11"), (_DRAW, own))
+    result = grade_text({"exercise11": text})
+    assert find_check(result, "generate/property/samples").status is Status.FAILED
+    assert "temperature-zero-by-default" not in _bugs(result, "generate")
+
+
+def test_a_generator_whose_seed_alone_is_heard_is_not_called_unheard(
+    grade_text: GradeText,
+) -> None:
+    again = "if generator is not None:\n        torch.manual_seed(generator.initial_seed())\n    "
+    text = edited(
+        solution("exercise11"),
+        (_DRAW, "torch.multinomial(chances, 1)"),
+        ("training = model.training", f"{again}training = model.training"),
+    )
+    result = grade_text({"exercise11": text})
+    check = find_check(result, "generate/property/seeded-by-generator")
+    assert check.message == "`generator` gives the same draws whatever it has drawn before"
+    assert _bugs(result, "generate") == set()
+
+
+def test_an_option_that_is_handed_on_is_followed_there(grade_text: GradeText) -> None:
+    far = ("scaled < largest[:, -1:]", "scaled < largest[:, -1:] - 1e3")
+    text = edited(solution("exercise11"), far)
+    result = grade_text({"exercise11": text})
+    told = " ".join(click.unstyle(render_result(result)).split())
+    assert "`top_k=1` changes nothing: the output is the same with it and without it" in told
+    assert "next follow `top_k` into `next_token_probabilities`: is it heard there?" in told
+
+
+@pytest.mark.parametrize(
+    ("clipped", "named"),
+    [
+        (  # in two cases it comes to the same as no clipping
+            "    for p in model.parameters():\n"
+            "        nn.utils.clip_grad_norm_([p], max_norm / len([*model.parameters()]) ** 0.5)\n",
+            None,
+        ),
+        (
+            "    some = [p for p in model.parameters() if p.dim() > 1]\n"
+            "    nn.utils.clip_grad_norm_(some, max_norm)\n",
+            {"biases-unclipped"},
+        ),
+        (
+            "    total = sum(p.grad.norm() for p in model.parameters())\n"
+            "    for p in model.parameters():\n"
+            "        p.grad.mul_(min(1.0, max_norm / total))\n",
+            {"norm-of-sums"},
+        ),
+        (f"{_CLIP}    for p in model.parameters():\n        p.grad /= 1.5\n", set()),
+    ],
+    ids=["each by its share", "no biases", "sum of norms", "another factor"],
+)
+def test_what_is_not_clipped_as_one_is_wrong(
+    grade_text: GradeText, clipped: str, named: set[str] | None
+) -> None:
+    result = grade_text({"exercise12": edited(solution("exercise12"), (_CLIP, clipped))})
+    assert find_check(result, "training_step/numeric").status is Status.FAILED
+    assert named is None or _bugs(result, "training_step") == named
+    told = " ".join(d.evidence for d in result.diagnoses)
+    assert "places" not in told  # what training leaves alone is right by itself
+
+
+def test_a_number_in_place_of_a_tensor_costs_its_form_and_gradient(grade_text: GradeText) -> None:
+    text = edited(solution("exercise10"), ("    return loss\n", "    return loss.item()\n"))
+    result = grade_text({"exercise10": text})
+    assert find_check(result, "next_token_loss/numeric").status is Status.PASSED
+    assert find_check(result, "next_token_loss/gradient").status is Status.FAILED
+    told = " ".join(d.sentence for d in result.diagnoses)
+    told += " ".join(f"{c.message} {c.next_step}" for c in result.checks)
+    assert "should return a tensor, it returned a float" in told
+    assert ".item()" in told
+
+
+def test_an_axis_that_is_taken_in_every_case_is_not_called_squeezed(grade_text: GradeText) -> None:
+    last = ("logits = hidden @ self", "logits = hidden[:, -1] @ self")
+    result = grade_text({"exercise10": edited(solution("exercise10"), last)})
+    check = find_check(result, "LanguageModel/shape")
+    assert check.status is Status.FAILED
+    assert "squeeze" not in check.next_step
+
+
+def test_a_norm_of_another_size_is_not_called_without_a_bias(grade_text: GradeText) -> None:
+    other = (
+        "self.norm = nn.LayerNorm(embed_dim)",
+        "self.norm = nn.LayerNorm(vocab_size)",
+    )
+    result = grade_text({"exercise10": edited(solution("exercise10"), other)})
+    check = find_check(result, "LanguageModel/shape")
+    assert check.status is Status.FAILED
+    assert "another size" in check.next_step
+
+
+def test_a_gradient_of_the_opposite_sign_is_told_so(grade_text: GradeText) -> None:
+    minus = ("normed + self.bias", "normed - self.bias")
+    result = grade_text({"exercise9": edited(solution("exercise9"), minus)})
+    check = find_check(result, "LayerNorm/gradient")
+    assert check.status is Status.FAILED
+    assert check.next_step.startswith("the sign is wrong")
