@@ -55,8 +55,9 @@ class GivenSublayer(_Given):
 class DroppingSublayer(_Given):
     """Sees one position at a time, and drops every other number in training mode.
 
-    What it drops is no matter of chance, so that steps of training can be compared. It has a bias,
-    and its matrices have gradients of different lengths: what is not clipped as one shows.
+    What it drops is no matter of chance, so that steps of training can be compared. Its
+    matrices have gradients of different lengths, and so has a vector that is called a bias: what is
+    not clipped as one shows. The vector scales, so that where x is short all gradients are.
     """
 
     def __init__(self, own: Tensor, mixed: Tensor) -> None:
@@ -66,7 +67,7 @@ class DroppingSublayer(_Given):
     def forward(self, x: Tensor) -> Tensor:
         """Return a tensor of x's shape (b, t, k)."""
         self._check(x)
-        output = self._joined(x, x.flip(-1) / 2 + self.bias)
+        output = self._joined(x, x.flip(-1) / 2) * (1 + self.bias)
         if not self.training:
             return output
         kept = torch.arange(x.size(-1), device=x.device) % 2 == 0
