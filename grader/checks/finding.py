@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from grader.checks.deviations import Deviation
@@ -78,15 +79,23 @@ def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list
     """Return those deviations that are so whatever the values are.
 
     They are of biases, of what is refused, of precision, and of properties that say it by
-    themselves.
+    themselves, or by the default that they fail for.
     """
     missing = any(r.failed and r.id.name == BIASES and r.kind in OF_CASES for r in results)
     properties = kinds_of(evidence.course, evidence.exercise, evidence.target)
-    apart = frozenset(p.name for p in properties if isinstance(p, Raises | Dtype) or p.step_alone)
+    alone = frozenset(p.name for p in properties if p.step_alone)
+    apart = alone.union(p.name for p in properties if isinstance(p, Raises | Dtype))
+    defaults = [
+        replace(one, properties=one.properties & alone)
+        for one in _about_defaults(evidence, results)
+        if one.properties & alone
+    ]
+    told = {name for one in defaults for name in one.properties}
     about = _about_properties(evidence, results)
     return [
         *_about_biases(evidence, missing=missing),
-        *(one for one in about if one.properties <= apart),
+        *(one for one in about if one.properties <= apart and not one.properties <= told),
+        *defaults,
     ]
 
 

@@ -329,14 +329,16 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
 
     An option of that one explains no case without, and wrong values raise no exception and change
     no shape. What only a property or gradients show there, the same property or gradients show
-    here.
+    here. Parameters are too many, or too few, because they are so there, or because none fit there.
     """
+    if _surplus(result):
+        return other.kind is Kind.SHAPE or _surplus(other) * _surplus(result) > 0
     if result.place is not None or result.kind is Kind.SHAPE:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
     if other.kind is Kind.PROPERTY:
         shown = result.kind is Kind.PROPERTY and result.case is not None
         same = shown and other.id.name == result.id.name and _of_one_parameter(other, result)
-        return same and _surplus(other) * _surplus(result) >= 0
+        return same and not _surplus(other)
     wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
     wrong |= other.kind is result.kind is Kind.GRADIENT
     return wrong and bool(result.id.name or not other.id.name)

@@ -38,6 +38,7 @@ _ALWAYS = {  # what is true of each exception of a type, whatever its text
     "case; if so, multiply in place of dividing",
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
+_REFUSALS = ("ValueError", "AssertionError")
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"
 _SEARCHED = 1000  # characters of a message: some rules take the square of its length
 _RULES = tuple((re.compile(pattern), rule) for pattern, rule in (*shapes.RULES, *kinds.RULES))
@@ -66,10 +67,18 @@ def advise_on_error(
             of_sizes = error.type == "RuntimeError"
             lost = thrown_away(evidence, scene.line.names) if of_sizes else ""
             return Reason(lost, Trap.THROWN_AWAY) if lost else reason
+    return Reason(_of_any(evidence, error))
+
+
+def _of_any(evidence: Evidence, error: StudentError) -> str:
+    """Return what to do where no rule knows the text of an exception."""
     if not error.frames:
-        return Reason(_ALWAYS.get(error.type, _NO_LINE))
+        return _ALWAYS.get(error.type, _NO_LINE)
+    own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
+    if own and own[-1] is not error.frames[-1] and error.type in _REFUSALS:  # in an earlier file
+        return f"look at what line {own[-1].line} hands on, and in which order"
     other = READ_LINE if error.type in ("RuntimeError", "IndexError") else _READ_MESSAGE
-    return Reason(_ALWAYS.get(error.type, other))
+    return _ALWAYS.get(error.type, other)
 
 
 def lesson_of(evidence: Evidence, reason: Reason) -> str:

@@ -22,7 +22,7 @@ from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
-from grader.worker.protocol import Action, TargetKind
+from grader.worker.protocol import Action, RoleKind, TargetKind
 
 _LEAST = 2  # cases with an output that show two bugs at once
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
@@ -165,6 +165,13 @@ class _Look:
         """Whether no call of values could be made, for the parameters do not fit."""
         unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
         return bool(unbound) and all(unbound)
+
+    def _lacks_whole_norms(self) -> bool:
+        """Whether nothing but norms' parameters is missing: the norms may be there without them."""
+        roles = self.evidence.roles
+        sought = {one.name for a in self._answers(self.rows) for one in a.info.sought}
+        vectors = all(n in roles and roles[n].kind is RoleKind.VECTOR for n in sought)
+        return vectors and 0 < 2 * len({name.rpartition(".")[0] for name in sought}) == len(sought)
 
     def _counts_otherwise(self) -> bool:
         """Whether a factory's parameters are not as many as are due: no value was compared then."""
@@ -365,6 +372,7 @@ class _Look:
             everywhere=not self.aside.calls,
             compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
             bound=by_values or not (self._unbound() or self._counts_otherwise()),
+            or_else=self.evidence.words.bare_norm if self._lacks_whole_norms() else "",
         )
         told = named(self.evidence, groups, others, claim.sentence)
         return replace(told, where=where or "")

@@ -23,6 +23,7 @@ from grader.worker.protocol import Action, TargetKind
 _UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
 _LEAST = 2  # cases in which another type came
 _REGISTERS = "has as many numbers in its parameters as when"
+_LACKS = "lacks the same parameters as when"
 
 
 def known_structure(
@@ -50,7 +51,8 @@ def known_structure(
     found = left(_of_one_count(evidence, own, counts, results, pairs))
     if _share_none(own, found):
         return None
-    return _worded(evidence, own, found, f"in {every} your module {_REGISTERS}")
+    said = _LACKS if counts.unfit else _REGISTERS
+    return _worded(evidence, own, found, f"in {every} your module {said}")
 
 
 def _of_one_count(
@@ -161,6 +163,11 @@ class _Counts:
             np.array(ended) & np.array(gradient) & (codes[:, Code.UNTRAINED] == 0)
         )
         self._wrong = self._seen != evidence.right.codes[:, Code.REGISTERED]
+
+    @property
+    def unfit(self) -> bool:
+        """Whether in each of these calls some parameters are not there: they are what is known."""
+        return bool(self._unfit[self._rows].all())
 
     @property
     def open(self) -> bool:

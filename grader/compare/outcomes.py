@@ -259,7 +259,7 @@ def _of_several(evidence: Evidence, answer: Answer) -> Judgement | None:
     calls = evidence.numeric_calls(Action.FORWARD)
     right = all(judge_call(evidence, call, Group.OUTPUT).passed for call in calls)
     compared = evidence.target.points.numeric  # a factory's model has parameters of its own
-    why = ", which has the right values" if right and compared else ""
+    why = ", which has the right values in the usual cases" if right and compared else ""
     return Judgement(
         Status.FAILED,
         f"{several(evidence.target, answer.info)}, where `{name}` alone is asked for",

@@ -20,6 +20,7 @@ from grader.worker.names import Group, tensor_name
 from grader.worker.protocol import Action, TensorKey
 
 _LEAST = 2  # cases that show it: in one it may be so by chance
+_TRIVIAL = 2  # different numbers that are right by themselves
 _LONG = 3  # places along an axis that show an order
 _NUMBERS = 4  # of an output that tells something
 _PLACES = 6  # decimal places that a result may be rounded to
@@ -29,6 +30,8 @@ _FACTOR = "Look for a factor or a divisor that is missing, is one too many, or i
 _ORDER = "Look at each transpose, reshape and view, and at the order of what is joined."
 _WHOLE = "Return the numbers as they are computed, and cut or round nothing."
 _SUM = "Look at what is added, and at what is left out of the sum."
+_RETURNED = "Look at which tensor is returned, and whether each line's result reaches it."
+_ALIKE = "Look for what makes them alike, such as a factor of zero or a mean."
 _PLACE = "Look at what is made for the places that are wrong, and at what is not."
 
 
@@ -137,11 +140,23 @@ def _of_an_input(pair: _Pair) -> Iterator[Relation]:
         if value.shape != pair.due.shape:
             continue
         if pair.same(pair.came, value):
-            yield Relation(f"`{name}` as it came in", _SUM)
+            yield Relation(f"`{name}` as it came in", _RETURNED)
         elif pair.same(pair.came, pair.due + value):
             yield Relation(f"what is due plus `{name}`", _SUM)
         elif pair.same(pair.came, pair.due - value):
             yield Relation(f"what is due minus `{name}`", _SUM)
+
+
+def _alike(pair: _Pair) -> Iterator[Relation]:
+    """The same at all places along an axis, where what is due is not."""
+    if pair.same(pair.came, pair.came.flat[0]):
+        one = float(pair.came.flat[0]) + 0.0  # zero has no sign
+        yield Relation(f"{one:.4g} at each place", _RETURNED)
+    for axis, dim in reversed([*enumerate(pair.axes)]):
+        came, due = (np.take(one, [0], axis) for one in (pair.came, pair.due))
+        if pair.same(pair.came, came) and not pair.same(pair.due, due):
+            firm = pair.due.shape[axis] >= _LONG
+            yield Relation(f"the same at each place along `{dim}`", _ALIKE, firm)
 
 
 def _rounded(pair: _Pair) -> Iterator[Relation]:
@@ -236,9 +251,11 @@ def _right_elsewhere(pair: _Pair) -> Iterator[Relation]:
             "right at the first place alone along": [*range(1, size)],
             "right at the last place alone along": [*range(size - 1)],
         }
+        # as in the first row of a table, which is zeros and ones whatever the frequencies are
+        telling = np.unique(np.delete(pair.due, places, axis)).size > _TRIVIAL
         for said, of in known.items():
             if places == of:
-                yield Relation(f"{said} `{dim}`", _PLACE, size >= _LONG)
+                yield Relation(f"{said} `{dim}`", _PLACE, size >= _LONG and telling)
 
 
 def _reordered(pair: _Pair) -> Iterator[Relation]:
@@ -250,6 +267,7 @@ def _reordered(pair: _Pair) -> Iterator[Relation]:
 # from what says most to what says least
 _RULES: Sequence[_Rule] = (
     _of_an_input,
+    _alike,
     _rounded,
     _cut,
     _times,

@@ -41,6 +41,7 @@ class Vocabulary:
     biased: str = "give {} a bias: torch makes one unless told otherwise"
     biased_norm: str = "give {} a bias: not every norm of torch's has one"
     affine: str = "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?"
+    bare_norm: str = "a norm has no weight and no bias"
     unbiased: str = "make {} with bias=False"
     bias_passed_on: str = "pass `bias=bias` to {}"
     own_dtype: str = (
@@ -119,6 +120,7 @@ _WORDS = {
         biased="give {} a bias: Keras' layers have one unless told otherwise",
         biased_norm="give {} a bias: not every norm of Keras' has one",
         affine="a norm needs gamma and beta: is one missing, or scale=False or center=False?",
+        bare_norm="a norm has no gamma and no beta",
         unbiased="make {} with use_bias=False",
         bias_passed_on="pass `use_bias=use_bias` to {}",
         own_dtype='follow the input\'s dtype: no ops.cast(x, "float32"), no dtype="float32", and '

@@ -28,6 +28,7 @@ class Claim:
     everywhere: bool  # whether every call was looked at
     compared: bool  # whether every call that was looked at gave an output that can be compared
     bound: bool  # whether some call could be made: else what is registered is all that is known
+    or_else: str  # what else is registered alike
 
     @property
     def sentence(self) -> str:
@@ -37,7 +38,8 @@ class Claim:
             f" Beside that it behaves like code in which {bug.when}." for bug in self.others
         )
         if not self.bound:
-            return f"Your module has the same parameters as code in which {what}.{also}"
+            other = f", or in which {self.or_else}" if self.or_else else ""
+            return f"Your module has the same parameters as code in which {what}{other}.{also}"
         if not self.by_values:
             return f"Your code behaves like code in which {what}.{also}"
         return f"{self._start}, to {nearness(self.distance)}, what comes out when {what}.{also}"
@@ -127,7 +129,7 @@ def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
     """Put into words how far a run was right; None where no step is known to be wrong."""
     if not steps.wrong:
         return None
-    hint = f"ook at how `{steps.wrong}` is made"
+    hint = f"ook at what `{steps.wrong}` is made of, and how"
     if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
         them = "them" if steps.complete else "the steps before"
         hint = f"ook at what is done with {them}, and at what is returned"

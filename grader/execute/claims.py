@@ -41,6 +41,9 @@ def _check_tensors(tensors: Mapping[str, Array], call: Call) -> None:
         raise Violation("tensors that nobody asked for")
     if not of_group(tensors, Group.OUTPUT).keys() <= set(call.outputs):
         raise Violation("outputs that nobody asked for")
+    stages = call.learning.stages if call.learning else ()
+    if not of_group(tensors, Group.WRITTEN).keys() <= set(map(str, stages)):
+        raise Violation("writing that nobody asked for")
     if any(tensors[n].dtype.kind != "f" for n, g in groups.items() if g not in _OF_ANY_DTYPE):
         raise Violation("whole numbers where nobody asked for them")
     given = [place for place, argument in enumerate(call.inputs) if isinstance(argument, Probe)]

@@ -53,5 +53,17 @@ class Defaults(Kind):
         if outcome.passed:
             return outcome
         said = f"where nothing is given by name, {outcome.message}"
-        step = outcome.next_step if outcome.fault is Fault.RAISED else ""
+        other = outcome.fault is Fault.RAISED or _wrong_where_given(evidence)
+        step = outcome.next_step if other else ""
         return replace(outcome, message=said, next_step=step or _STEP, case=evidence.case(call))
+
+
+def _wrong_where_given(evidence: Evidence) -> bool:
+    """Whether values are wrong where the arguments with a default are given by name, too."""
+    given = evidence.target.defaults.keys()
+    calls = [
+        call
+        for call in evidence.numeric_calls(Action.FORWARD)
+        if call.id in evidence.answers and call.options.keys() <= given
+    ]
+    return any(judge_call(evidence, call, Group.OUTPUT).fault is Fault.VALUES for call in calls)

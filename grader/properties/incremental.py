@@ -25,6 +25,7 @@ _AT_ONCE = (
     "hand on all that later pieces need of earlier ones, let positions and masks begin where the "
     "piece before ended, and look for what depends on a piece's length"
 )
+_ITS_OWN = "return what belongs to the piece that came, and nothing of those before it"
 _UNCHANGED = (
     "make a new one, with torch.cat for example: no .append, no += and no writing into what was "
     "given"
@@ -105,12 +106,16 @@ class Incremental(Kind):
                 known = outcome.next_step not in ("", *NO_IDEA)  # why this very error came
                 told = outcome.next_step if known else step
                 return replace(outcome, message=said, detail=detail, next_step=told)
-            if wrong := self._difference(evidence, main, call):
-                return Judgement(Status.FAILED, said, wrong, step, case=case)
+            wrong, other = self._difference(evidence, main, call)
+            if wrong:
+                return Judgement(Status.FAILED, said, wrong, other or step, case=case)
         return PASSED
 
-    def _difference(self, evidence: Evidence, main: Call, call: Call) -> str:
-        """Say how the joined outputs differ from those at once, "" where they do not."""
+    def _difference(self, evidence: Evidence, main: Call, call: Call) -> tuple[str, str]:
+        """Say how the joined outputs differ from those at once, "" where they do not.
+
+        With it comes what to do about it, where that is known.
+        """
         # wide on purpose: precision is another check's business
         tolerance = evidence.course.tolerances.float32
         answers = answers_of(evidence, [main, call])
@@ -119,10 +124,14 @@ class Incremental(Kind):
             if axis < 0:
                 continue
             if name not in came or name not in whole:
-                return f"`{name}` is missing"
+                return f"`{name}` is missing", ""
+            due, seen = (some[name].shape[axis : axis + 1] for some in (whole, came))
+            if seen > due:
+                many = f"has {seen[0]} places along {self.dim} in all, where {due[0]} were given"
+                return f"`{name}` {many}", _ITS_OWN
             if difference := find_difference(came[name], whole[name], tolerance, _WORDS):
-                return f"`{name}`: {difference.message}"
-        return ""
+                return f"`{name}`: {difference.message}", ""
+        return "", ""
 
     def _joined(self, target: Target) -> list[int]:
         """Return the axis along which each output's pieces are joined, -1 where none is."""

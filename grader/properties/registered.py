@@ -13,6 +13,7 @@ from grader.properties.trained import judge_idle
 from grader.records.answers import AnswerStatus, Info
 from grader.records.results import Facts, Status
 from grader.records.text import clean
+from grader.records.text import counted as numbers
 from grader.worker.protocol import Action
 
 _SHOWN = 8  # parameters that are named
@@ -103,7 +104,8 @@ def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
         step = f"nothing is trained here: {words.fixed}"
     return Judgement(
         Status.FAILED,
-        f"the {words.noun} registers {count} numbers as parameters, {more} than the {due} it needs",
+        f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters, {more} than "
+        f"the {due} it needs",
         f"it has {named or 'nothing'}{', and others' if rest else ''}",
         step,
         Facts(parameters=due),

@@ -197,16 +197,15 @@ def _of_step(
     lesson: Sequence[Passage],
 ) -> Advice:
     step = diagnosis.step
-    what = f"Print `{step}` for" if step else "Call your code twice on"
-    further = (f"{what} the smallest case, and work the same numbers out by hand.", _run(failed))
-    about = f"step {step}" if step else "drawn at random"
+    what = f"`{step}`" if step else "what comes back, twice,"
+    by_hand = f"Print {what} for the smallest case, and work the same numbers out by hand."
+    about = f"step {step}" if step else "the output"
     own = [bug for bug in key.book.bugs if bug.target == target.name]
     begins = [bug.lesson for bug in own if step and bug.step == step]
     # which trap it is nobody knows: what explains the formula fits whatever is wrong
     passages = tuple(p for p in find_passages(lesson, begins) if p.section == _FORMULAS)
-    return Advice(
-        target.name, about, diagnosis.sentence, _ladder(diagnosis.hint, *further), passages
-    )
+    hints = _ladder(diagnosis.hint, by_hand, _run(failed))
+    return Advice(target.name, about, diagnosis.sentence, hints, passages)
 
 
 def _of_deviations(

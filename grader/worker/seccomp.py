@@ -4,7 +4,8 @@ The filter is classic BPF (docs.kernel.org/userspace-api/seccomp_filter.html), m
 bindings of libseccomp need a library of the system's. It covers what Landlock does not: processes,
 sockets of every kind, signals to others, changes of a file's mode, owner or times, locks, keyrings,
 shared memory, namespaces, and memory that no limit counts. What pages of files the system has in
-memory outlives a process, so nothing that drops, fetches or counts them is on the list.
+memory outlives a process, so nothing that drops, fetches or counts them is on the list; and others
+have the same pages, so nobody waits or wakes there.
 """
 
 import ctypes
@@ -28,6 +29,7 @@ _KILL = 0x80000000
 _REFUSE = 0x00050000 | errno.EPERM
 _ANY_PROCESS = 0x7FEDCBA9  # stands for a process's number, which is far smaller
 _UNKNOWN = 0x00050000 | errno.ENOSYS
+_AGAIN = 0x00050000 | errno.EAGAIN
 
 # Of pthread_create by glibc and musl: every other flag makes a process or a namespace.
 _THREAD = 0x10000
@@ -37,6 +39,7 @@ _UNCOUNTED = 0x100 | 0x40000  # mmap: MAP_GROWSDOWN, MAP_HUGETLB: not counted ei
 _MADVISE = (4, 8, 14, 15)  # give memory back, take it in large pages or not: of files nothing else
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # duplicate, flags; no locks, leases, owners or sizes
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # a terminal's state and size, bytes ready
+_FUTEX_PRIVATE = 0x80  # any other meets those of whoever has the same page of a file
 _PRCTL = (3, 15, 16, 0x53564D41)  # dumpable?, names of threads and of memory
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
@@ -65,7 +68,7 @@ _ALWAYS: dict[str, tuple[int | None, int | None]] = {
     "sigaltstack": (131, 132), "pause": (34, None), "alarm": (37, None),
     "getitimer": (36, 102), "setitimer": (38, 103), "restart_syscall": (219, 128),
     "set_tid_address": (218, 96), "set_robust_list": (273, 99), "get_robust_list": (274, 100),
-    "rseq": (334, 293), "futex": (202, 98), "futex_waitv": (449, 449), "sched_yield": (24, 124),
+    "rseq": (334, 293), "sched_yield": (24, 124),
     "sched_getaffinity": (204, 123), "sched_getparam": (143, 121),
     "sched_getscheduler": (145, 120), "sched_get_priority_max": (146, 125),
     "sched_get_priority_min": (147, 126), "clock_gettime": (228, 113), "clock_getres": (229, 114),
@@ -88,6 +91,7 @@ _CHECKED: dict[str, tuple[int, int]] = {
     "madvise": (28, 233),
     "fcntl": (72, 25),
     "ioctl": (16, 29),
+    "futex": (202, 98),
     "prctl": (157, 167),
     "prlimit64": (302, 261),
     "kill": (62, 129),
@@ -176,11 +180,17 @@ def _bodies(pid: int) -> Mapping[str, list[Instruction]]:
         "madvise": _one_of(2, _MADVISE),
         "fcntl": _one_of(1, _FCNTL),
         "ioctl": _one_of(1, _IOCTL),
+        "futex": _private_futex(),
         "prctl": _one_of(0, _PRCTL),
         "prlimit64": _one_of(0, (0, pid)),
         "kill": _one_of(0, (pid,)),
         "tgkill": _one_of(0, (pid,)),
     }
+
+
+def _private_futex() -> list[Instruction]:
+    """By another kind glibc waits for the end of a thread: it asks again, until that ends."""
+    return [_argument(1), _jump_any(_FUTEX_PRIVATE, 0, 1), _return(_ALLOW), _return(_AGAIN)]
 
 
 def _one_of(index: int, values: Sequence[int]) -> list[Instruction]:

@@ -139,7 +139,7 @@ def test_call_of_the_parent_is_told_as_it_is_written(changed: Any, line: str, sa
     ("returned", "said", "step"),
     [
         ("weights, weights @ key", "returns a tuple of 2 tensors, where `weights` alone is",
-         "return the first of them alone, which has the right values"),
+         "return the first of them alone, which has the right values in the usual cases"),
         ("weights @ key, weights", "returns a tuple of 2 tensors, and the first of them has the "
          "wrong shape", "return the second of them alone: it has the shape that is due"),
     ],

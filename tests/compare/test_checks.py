@@ -271,6 +271,14 @@ WRONG = {
             "with scores in the thousands: the output holds numbers that are not finite"},
     ),
     # ---- exercise 2
+    "overflow in a head": Wrong(
+        2,
+        (("        output = scaled_dot_product_attention(queries, keys, values)",
+          "        powers = (queries @ keys.mT / queries.shape[-1] ** 0.5).exp()\n"
+          "        output = powers / powers.sum(-1, keepdim=True) @ values"),),
+        {"AttentionHead/property/large-scores":
+            "with scores in the thousands: the output holds numbers that are not finite"},
+    ),
     "wrong order": Wrong(
         2,
         ((_QKV, "        return keys, queries, values\n"),),
@@ -350,6 +358,15 @@ WRONG = {
         {"AttentionHead/property/reusable": "a later input of another shape fails"},
     ),
     # ---- exercise 3
+    "overflow in heads": Wrong(
+        3,
+        (("attended = scaled_dot_product_attention(folded_queries, folded_keys, folded_values)",
+          "scores = folded_queries @ folded_keys.mT / folded_keys.shape[-1] ** 0.5\n"
+          "        powers = scores.exp()\n"
+          "        attended = powers / powers.sum(-1, keepdim=True) @ folded_values"),),
+        {"MultiHeadSelfAttention/property/large-scores":
+            "with scores in the thousands: the output holds numbers that are not finite"},
+    ),
     "fold without transpose": Wrong(
         3,
         ((_FOLDED, "    folded = split.reshape(b * num_heads, t, d)\n"),),

@@ -271,8 +271,8 @@ def test_two_sizes_that_are_wrong_at_once_are_named(shipped_engine: Engine) -> N
     found = shipped_engine.run(exercise, Submission({"exercise4": source})).result.diagnoses[0]
     assert found.bugs == ("hidden-dim-ignored", "hidden-default-wrong")
     assert found.evidence == (
-        "In every case your module has as many numbers in its parameters as when hidden_dim is "
-        "ignored, and the hidden width is twice embed_dim by default."
+        "In every case your module lacks the same parameters as when hidden_dim is ignored, and "
+        "the hidden width is twice embed_dim by default."
     )
 
 
@@ -438,11 +438,11 @@ def test_constant_is_no_known_mistake(grade_text: Callable[..., Any]) -> None:
     change = ("output = weights @ x", "output = 0 * x")
     (found,) = grade_text(_changed("exercise1_attention.py", change)).diagnoses
     assert found.bugs == ()
-    assert (
-        found.evidence
-        == "No known mistake explains all. Step by step: scores ✓ weights ✓ output ✗."
+    assert found.evidence == (
+        "No known mistake explains all. Step by step: scores ✓ weights ✓ output ✗. In each case "
+        "where it is wrong, the output is 0 at each place."
     )
-    assert "at what is returned" in found.hint
+    assert "which tensor is returned" in found.hint
 
 
 def test_failed_property_alone_is_not_another_bug(grade_text: Callable[..., Any]) -> None:

@@ -160,3 +160,13 @@ def test_odd_claims_are_judged_without_a_fault(
             )  # fmt: skip
             learnt_of(exercise, run)
         assert run.result.checks
+
+
+def test_writing_after_a_step_that_nobody_asked_for_is_refused(keys: Keys) -> None:
+    """Python makes no number of so many digits."""
+    trainings = keys.keys["exercise12"].plan.trainings
+    (call,) = (call for call in trainings if call.learning and call.learning.stages)
+    for step in ("9" * 5000, "x", str(max(call.learning.stages) + 1 if call.learning else 0)):
+        answer = Answer(AnswerStatus.OK, tensors={f"{Group.WRITTEN}/{step}": np.zeros(3, np.int64)})
+        with pytest.raises(Violation, match="nobody asked for"):
+            heard(answer, call, {})

@@ -51,6 +51,10 @@ ONE_ONLY = """
     sums = x.cumsum(1) if last is None else x.cumsum(1) + last
     return sums, sums[:, -1:]
 """
+ALL_SO_FAR = """
+    last = x if last is None else torch.cat([last, x], 1)
+    return last.cumsum(1), last
+"""
 BUFFER = """
     room, count = (torch.zeros(len(x), 99), 0) if last is None else last
     room[:, count : count + x.size(1)] = x
@@ -116,6 +120,12 @@ def draws(folder: Path, body: str, check: str) -> CheckResult:
 @pytest.mark.parametrize("body", [RIGHT_RUN, COPIED], ids=["sum", "all"])
 def test_running_sum_goes_on_from_its_state(tmp_path: Path, body: str) -> None:
     assert incremental(tmp_path, body).status is Status.PASSED
+
+
+def test_a_piece_that_comes_back_with_all_before_it_is_told(tmp_path: Path) -> None:
+    check = incremental(tmp_path, ALL_SO_FAR)
+    assert "`sums` has 15 places along t in all, where 5 were given" in check.message
+    assert check.next_step.startswith("return what belongs to the piece that came")
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,37 @@ def test_a_gradient_of_the_opposite_sign_is_told_so(grade_text: GradeText) -> No
     check = find_check(result, "LayerNorm/gradient")
     assert check.status is Status.FAILED
     assert check.next_step.startswith("the sign is wrong")
+
+
+def test_a_default_is_not_blamed_for_what_is_wrong_where_it_is_given(grade_text: GradeText) -> None:
+    twice = ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance + self.eps) + self.eps)")
+    result = grade_text({"exercise9": edited(solution("exercise9"), twice)})
+    check = find_check(result, "LayerNorm/property/defaults")
+    assert check.status is Status.FAILED
+    assert "defaults in your signature" not in check.next_step
+
+
+def test_norms_that_are_there_without_parameters_are_not_called_missing(
+    grade_text: GradeText,
+) -> None:
+    norm = "self.norm = nn.LayerNorm(embed_dim"
+    bare = (f"{norm})", f"{norm}, elementwise_affine=False)")
+    result = grade_text({"exercise10": edited(solution("exercise10"), bare)})
+    told = " ".join(click.unstyle(render_result(result)).split())
+    assert "or in which a norm has no weight and no bias." in told
+
+
+def test_a_part_that_has_too_much_is_no_reason_for_too_little(grade_text: GradeText) -> None:
+    """The output layer of the model is one too many, and the blocks of what is built are one."""
+    text = edited(
+        solution("exercise10"),
+        ("self.norm = nn.LayerNorm(embed_dim)", "self.norm = nn.LayerNorm(embed_dim)\n"
+         "        self.head = nn.Linear(embed_dim, vocab_size, bias=False)"),
+        ("@ self.token_embedding.weight.T", "@ self.head.weight.T"),
+        ("for _ in range(depth)", "for _ in range(1)"),
+    )  # fmt: skip
+    earlier = {f"exercise{n}": solution(f"exercise{n}") for n in (*range(1, 6), 8)}
+    result = grade_text({"exercise10": text, **earlier})
+    check = find_check(result, "build_language_model/property/registered")
+    assert "fewer than" in check.message
+    assert "start there" not in check.next_step

@@ -594,3 +594,35 @@ def test_one_position_too_many_is_counted_and_its_values_are_right(grade_text: G
     failed = [check for check in result.checks if check.failed]
     assert {check.kind for check in failed} == {Kind.PROPERTY}  # it takes one position more, too
     assert "property/registered" in [check.id.in_target for check in failed]
+
+
+def test_dropout_by_default_is_told_by_its_default_beside_a_mistake(grade_text: GradeText) -> None:
+    text = edited(
+        LAYER,
+        ("dropout: float = 0.0", "dropout: float = 0.1"),
+        ("attention_sum = x + self.dropout(attended)", "attention_sum = self.dropout(attended)"),
+    )
+    (found,) = grade_text({"exercise5": text}).diagnoses
+    assert found.bugs == ("residual-missing-attention",)
+    assert found.deviations == ("`dropout` is 0.1 where it is not given; 0.0 is asked for",)
+
+
+def test_what_an_earlier_file_refuses_leads_to_what_is_handed_on(grade_text: GradeText) -> None:
+    swapped = ("MultiHeadSelfAttention(embed_dim, num_heads)",
+               "MultiHeadSelfAttention(num_heads, embed_dim)")  # fmt: skip
+    texts = {f"exercise{n}": solution(f"exercise{n}") for n in range(1, 6)}
+    texts = {"exercise7": edited(solution("exercise7"), swapped), **texts}
+    check = find_check(grade_text(texts), "build_classifier/shape")
+    assert "exercise3_multi_head.py" in check.message
+    assert check.next_step.endswith("hands on, and in which order")
+
+
+def test_values_of_a_tuple_are_right_in_the_usual_cases(grade_text: GradeText) -> None:
+    """A limit for scores shows where these are large."""
+    head, tail = ATTENTION.split("    return output\n", 1)
+    limited = ("softmax(scores, dim=-1)  # (b, t, t)", "softmax(scores.clamp(-30, 30), dim=-1)")
+    text = edited(f"{head}    return output, weights\n{tail}", limited)
+    result = grade_text({"exercise1": text})
+    assert find_check(result, "self_attention/property/large-scores").failed
+    check = find_check(result, "self_attention/shape")
+    assert check.next_step.endswith("which has the right values in the usual cases")

@@ -1,6 +1,7 @@
 """The filter of system calls by itself: what is allowed, refused and killed."""
 
 import ctypes
+import errno
 import os
 import platform
 import socket
@@ -49,12 +50,27 @@ def _call(name: str, *arguments: int) -> Callable[[], None]:
         "seccomp": 317, "setpriority": 141, "sched_setaffinity": 203, "execveat": 322, "mmap": 9,
         "ioctl": 16, "socketpair": 53, "madvise": 28, "mincore": 27, "readahead": 187,
         "cachestat": 451, "preadv2": 327, "fadvise64": 221, "sysinfo": 99, "getrusage": 98,
+        "futex_waitv": 449,
     }[name]  # fmt: skip
 
     def act() -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in arguments]) == -1:
             raise OSError(ctypes.get_errno(), name)
+
+    return act
+
+
+def _futex(operation: int, refused: bool) -> Callable[[], None]:
+    """Wait for a moment for what nobody does, at a number of one's own."""
+
+    def act() -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        word, moment = ctypes.c_uint(5), (ctypes.c_long * 2)(0, 1000)
+        number = {"x86_64": 202, "aarch64": 98}[platform.machine()]
+        given = (ctypes.c_long(number), ctypes.byref(word), ctypes.c_int(operation))
+        assert libc.syscall(*given, ctypes.c_uint(5), moment, None, ctypes.c_uint(1)) == -1
+        assert ctypes.get_errno() == (errno.EAGAIN if refused else errno.ETIMEDOUT)
 
     return act
 
@@ -66,6 +82,8 @@ ALLOWED: dict[str, Callable[[], object]] = {
     "a signal to itself": lambda: os.kill(os.getpid(), 0),
     "its limits": lambda: __import__("resource").getrlimit(0),
     "a look at a terminal": lambda: os.isatty(0),
+    "a futex of its own": _futex(0x80, refused=False),
+    "a futex that is shared, but as if it had changed": _futex(0, refused=True),
     "sleep": lambda: __import__("time").sleep(0.001),
     "random bytes": lambda: os.urandom(8),
     "memory": lambda: bytearray(1 << 24),
@@ -112,6 +130,7 @@ REFUSED_CALLS = {
     "pages that are there": _call("preadv2", 0, 0, 0, 0, 0, 8), "mincore": _call("mincore"),
     "fetching pages": _call("madvise", 0, 4096, 3), "readahead": _call("readahead"),
     "paging out": _call("madvise", 0, 4096, 21), "cachestat": _call("cachestat"),
+    "several futexes": _call("futex_waitv"),
     "free memory": _call("sysinfo"), "faults so far": _call("getrusage"),
 }  # fmt: skip
 

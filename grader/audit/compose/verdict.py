@@ -24,7 +24,11 @@ _LOOSE = 100.0  # times that the numbers themselves may differ
 _STEP = re.compile(r"(\w+) ([✓✗])")
 _EQUALS = "Your output equals"
 _AT_STEP = " is what comes out when "
-_REGISTERS = ("has as many numbers in its parameters as when", "has the same parameters as code")
+_REGISTERS = (
+    "has as many numbers in its parameters as when",
+    "has the same parameters as code",
+    "lacks the same parameters as when",
+)
 _BEHAVES = "behaves like code in which"
 _PARTLY = "Where your output is wrong"
 _DRAWN = "numbers are drawn at random"
