@@ -30,7 +30,7 @@ def test_every_check_is_an_item_and_junit_has_them(course: Path) -> None:
     ran = _pytest(course, "-k", "exercise3", "--junitxml", "out.xml")
     assert ran.status == 1
     (suite,) = ElementTree.parse(course / "out.xml").getroot()
-    assert suite.get("tests") == "100"
+    assert suite.get("tests") == "102"
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     assert "MultiHeadSelfAttention/numeric" in failed
     assert "fold_heads/numeric" not in failed
@@ -69,7 +69,7 @@ def test_file_named_on_the_command_line_is_graded_and_not_imported(course: Path)
     (course / "exercises" / _FILE).write_text(f"{text}\nassert __package__ == 'exercises'\n")
     ran = _pytest(course, f"exercises/{_FILE}", "-q")
     assert ran.status == 0, ran.out
-    assert "100 passed" in ran.out
+    assert "102 passed" in ran.out
 
 
 def test_course_that_is_damaged_is_a_collection_error(course: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_was_checked_is_not_graded_again(course: Path, run_grade: RunGrade)
     assert run_grade("check", "exercise3", cwd=course)[0] == 0
     ran = _pytest(course, "-k", "exercise3", "-q")
     assert ran.status == 0, ran.out
-    assert "100 passed" in ran.out
+    assert "102 passed" in ran.out
 
 
 def test_other_projects_are_not_disturbed(tmp_path: Path) -> None:
