@@ -69,10 +69,14 @@ def find_deviations(
 def _about_the_rest(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
     """What properties, types and defaults say; of dropout a default says how much it is."""
     defaults = _about_defaults(evidence, results)
-    told = {name for one in defaults for name in one.properties}
-    about = _about_properties(evidence, results)
-    others = [one for one in about if not one.properties <= told]
+    others = _untold(_about_properties(evidence, results), defaults)
     return [*others, *_about_types(evidence, results), *defaults]
+
+
+def _untold(about: Sequence[Deviation], defaults: Sequence[Deviation]) -> list[Deviation]:
+    """Those of some properties that no default tells."""
+    told = {name for one in defaults for name in one.properties}
+    return [one for one in about if not one.properties <= told]
 
 
 def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:
@@ -90,13 +94,9 @@ def plain_deviations(evidence: Evidence, results: Sequence[CheckResult]) -> list
         for one in _about_defaults(evidence, results)
         if one.properties & alone
     ]
-    told = {name for one in defaults for name in one.properties}
-    about = _about_properties(evidence, results)
-    return [
-        *_about_biases(evidence, missing=missing),
-        *(one for one in about if one.properties <= apart and not one.properties <= told),
-        *defaults,
-    ]
+    about = [one for one in _about_properties(evidence, results) if one.properties <= apart]
+    biases = _about_biases(evidence, missing=missing)
+    return [*biases, *_untold(about, defaults), *defaults]
 
 
 def _about_properties(evidence: Evidence, results: Sequence[CheckResult]) -> list[Deviation]:

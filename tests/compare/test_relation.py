@@ -6,7 +6,6 @@ import pytest
 from support import GradeText, solution
 
 RELATIONS = [
-    ("torch.zeros_like(output)", "0 at each place"),
     ("output.mean(-1, keepdim=True).expand_as(output)", "the same at each place along `w`"),
     ("output[:1].expand_as(output)", "the same at each place along `b`"),
     ("output.round(decimals=3)", "what is due, rounded to 3 decimal places"),
@@ -46,7 +45,12 @@ RELATIONS = [
 @pytest.mark.parametrize(("returned", "told"), RELATIONS, ids=[one for one, _ in RELATIONS])
 def test_relation_to_what_is_due_is_told(grade_text: GradeText, returned: str, told: str) -> None:
     said = _said(grade_text, returned)
-    assert f"case where it is wrong, the output is {told}." in said
+    assert said.endswith(f"case where it is wrong, the output is {told}.")
+
+
+def test_a_constant_is_told_beside_options_that_it_does_not_hear(grade_text: GradeText) -> None:
+    said = _said(grade_text, "torch.zeros_like(output)")
+    assert "case where it is wrong, the output is 0 at each place. A deviation: `scale" in said
 
 
 @pytest.mark.parametrize("returned", ["output ** 2", "output + 0.3 * query.mean()", "output.exp()"])
