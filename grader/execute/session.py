@@ -230,7 +230,11 @@ def collect(
 
 
 class Interview:
-    """A child that loads the submission once and answers single calls."""
+    """A child that loads the submission once and answers single calls.
+
+    What it answers explains, and earns nothing: for each answer it has what all calls of a target
+    may take, so that what is told is the same on a busy machine.
+    """
 
     def __init__(self, warm: WarmProcess, job: Job, limits: Limits, end: End | None = None) -> None:
         """Start the child; raises Late, Closed or Violation where it does not get ready."""
@@ -255,7 +259,7 @@ class Interview:
         self._line.end()
 
     def _deadline(self) -> float:
-        return min(time.monotonic() + self._limits.case_seconds, self._end)
+        return min(time.monotonic() + self._limits.target_seconds, self._end)
 
 
 class _WorkerChannel:

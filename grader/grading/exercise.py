@@ -30,7 +30,7 @@ from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
-from grader.execute.clock import Clock
+from grader.execute.clock import Clock, End
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
@@ -125,7 +125,7 @@ def _run_with_words(
     judged = list(told.values())
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
-    if not quick:  # last, for on a busy machine it may take all the time that is left
+    if not quick:
         found = _with_small_inputs(found, evidence, rounds)
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
@@ -195,15 +195,19 @@ def _rearranged(
 def _with_small_inputs(
     results: Sequence[CheckResult], evidence: Mapping[str, Evidence], rounds: Rounds
 ) -> list[CheckResult]:
-    """Return results in which a failed property has the smallest input that shows it."""
+    """Return results in which a failed property has the smallest input that shows it.
+
+    The search has a file's whole time for itself, whatever is left of it: nothing is earned here,
+    and on a busy machine the same is to be told.
+    """
     from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
-    with rounds.running():
-        return [
-            shrunk(own, result, rounds.warm, rounds.jobs[own.target.earlier], rounds.end)
-            for result in results
-            for own in (evidence[result.target],)
-        ]
+    end = End.of_file(rounds.limits)
+    return [
+        shrunk(own, result, rounds.warm, rounds.jobs[own.target.earlier], end)
+        for result in results
+        for own in (evidence[result.target],)
+    ]
 
 
 def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:

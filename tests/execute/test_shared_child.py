@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
+import safetensors.numpy
 from support import SUBMISSIONS, assert_full, plain_call, solution
 
 from grader.course.limits import OwnLimits
@@ -21,6 +22,7 @@ from grader.grading.jobs import Standins
 from grader.grading.trace import traces_of
 from grader.handin.read import Source, Submission
 from grader.key.cache import Keys
+from grader.records.answers import AnswerStatus
 from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.results import ExerciseResult
 from grader.worker.control import Limits
@@ -224,6 +226,18 @@ def test_an_interview_that_does_not_begin_leaves_no_child(
     with pytest.raises(Closed):
         Interview(warm, leaves, folder.course.limits)
     assert len(started) == 1
+
+
+def test_an_interview_waits_longer_than_a_call_may_take(
+    warm: WarmProcess, folder: CourseFolder
+) -> None:
+    """On a busy machine the smallest inputs are found, too."""
+    busy = _job("exercise1", f"import time\ntime.sleep(1.0)\n{_FOUND}", {})
+    limits = folder.course.limits.model_copy(update={"case_seconds": 0.2})
+    interview = Interview(warm, busy, limits)
+    answer = interview.ask(_CALL, bytes(safetensors.numpy.save({})))
+    interview.close()
+    assert answer.status is AnswerStatus.OK
 
 
 # ---- stand-ins -----------------------------------------------------------------------------------
