@@ -59,16 +59,17 @@ your work as often as you like.
 
 {commands}
 {alone}
-In a notebook, run `%load_ext grader` in a cell. Then these are commands, too, on
-the cells that you ran: `%read`, `%check`, `%try`, `%hint`, `%explain` and
-`%compare` with an exercise, as in `%check {first}`, and `%list`.
+The same exercises as notebooks are made by `grade start my-folder --notebooks`; in
+an unpacked zip, move them from `notebooks/` to `exercises/`. Open them in VS Code,
+or in JupyterLab: `pip install jupyterlab`, then `jupyter lab`. After the cell with
+`%load_ext grader`, these are commands on the cells that you ran, too: `%read`,
+`%check`, `%try`, `%hint`, `%explain` and `%compare` with an exercise, as in
+`%check {first}`, and `%list`.
 
 With `pip install pytest`, `pytest` runs the same checks as tests, for an editor's
 test panel: those of one exercise with `pytest exercises/{file}`.
 What is not written yet is skipped.
 {trained}
-If you would rather work in notebooks, begin with `grade start my-folder
---notebooks`, or move those of an unpacked bundle's `notebooks/` to `exercises/`.
 The folder `key/` is for the grader: leave it as it is. If a file in it is
 missing, `grade start . --renew` in this folder restores it, and does not change
 your work.

@@ -231,7 +231,7 @@ def _result(target: Target, share: Share, outcome: Judgement) -> CheckResult:
         next_step=outcome.next_step,
         expected=outcome.expected,
         actual=outcome.actual,
-        case=None if outcome.case is None else _shown(target, outcome.case),
+        case=None if outcome.case is None else show_case(target, outcome.case),
         place=outcome.place,
         unwritten=outcome.fault is Fault.UNWRITTEN,
         waits=outcome.fault is Fault.WAITS,
@@ -239,8 +239,8 @@ def _result(target: Target, share: Share, outcome: Judgement) -> CheckResult:
     )
 
 
-def _shown(target: Target, case: DrawnCase) -> ShownCase:
-    """A case as a student sees it, with the inputs that it gives itself."""
+def show_case(target: Target, case: DrawnCase) -> ShownCase:
+    """Return a case as a student sees it, with the inputs that it gives itself."""
     declared = next((one.inputs for one in target.cases if one.name == case.name), {})
     given = {
         name: value for name, value in declared.items() if isinstance(value, int | float | list)

@@ -22,8 +22,9 @@ from grader.records.ids import CallId
 from grader.records.results import CheckResult, Diagnosis, Kind, Status
 from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
-from grader.worker.protocol import Action, RoleKind, TargetKind
+from grader.worker.protocol import Action, TargetKind
 
+_PARTS = 2  # of a norm: a weight and a bias
 _LEAST = 2  # cases with an output that show two bugs at once
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
@@ -168,10 +169,8 @@ class _Look:
 
     def _lacks_whole_norms(self) -> bool:
         """Whether nothing but norms' parameters is missing: the norms may be there without them."""
-        roles = self.evidence.roles
         sought = {one.name for a in self._answers(self.rows) for one in a.info.sought}
-        vectors = all(n in roles and roles[n].kind is RoleKind.VECTOR for n in sought)
-        return vectors and 0 < 2 * len({name.rpartition(".")[0] for name in sought}) == len(sought)
+        return self.evidence.parts_of_norms(sought) == _PARTS
 
     def _counts_otherwise(self) -> bool:
         """Whether a factory's parameters are not as many as are due: no value was compared then."""
@@ -241,10 +240,16 @@ class _Look:
         return {names: d for names, d in found.items() if names in fitting} or found
 
     def _needs_both(self, names: Names, seen: Signature) -> bool:
-        """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish."""
+        """Whether neither of two bugs alone comes near: at a wide tolerance small ones vanish.
+
+        And whether each by itself changes something: else it shows beside the other one only, and
+        what it does there may come from something else.
+        """
         near, _ = self.own.of_values(self.rows).equal_calls(seen, beyond(self.tolerance))
         alone = [row for row, one in enumerate(self.own.names) if one[0] in names]
-        return not near[alone].all(axis=1).any()
+        if near[alone].all(axis=1).any():
+            return False
+        return all(self.own.acts(n, self.right, self.rows, self.tolerance) for n in names)
 
     def _where_wrong(self, possible: Suspects, seen: Signature) -> tuple[dict[Names, float], str]:
         """Bugs that explain all that is wrong, though they would break more; and the cases."""
@@ -388,13 +393,7 @@ class _Look:
         call = first_wrong_call(self.evidence)
         if call is None or len(names) < 2:
             return names
-        effects = {name: self._effect(name, self.calls.index(call)) for name in names}
+        place = self.calls.index(call)
+        effects = {name: self.own.effect(name, place, self.right) for name in names}
         slight = _SLIGHT * max((e for e in effects.values() if np.isfinite(e)), default=0.0)
         return tuple(sorted(names, key=lambda name: effects[name] <= slight))
-
-    def _effect(self, name: str, place: int) -> float:
-        """How far a bug alone moves the values of a call, in the variant that moves them least."""
-        rows = [row for row, one in enumerate(self.own.names) if one == (name,)]
-        apart = np.abs(self.own.values[rows, place] - self.right.values[place]).max(axis=1)
-        ended = self.own.codes[rows, place, Code.ENDED] != self.right.codes[place, Code.ENDED]
-        return float(np.where(ended, np.inf, apart).min(initial=np.inf))

@@ -1,7 +1,7 @@
 """What the checks of a target look at, and what a judgement comes to."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -19,7 +19,7 @@ from grader.records.results import Facts, Place, Status
 from grader.records.signatures import Signature
 from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Drew, Group
-from grader.worker.protocol import Action, Role
+from grader.worker.protocol import Action, Role, RoleKind
 
 _NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
 
@@ -55,6 +55,14 @@ class Evidence:
     def roles(self) -> dict[str, Role]:
         """The parameters of the reference by name; their sizes are those of one call."""
         return {role.name: role for call in self.calls for role in call.roles}
+
+    def parts_of_norms(self, names: Collection[str]) -> int:
+        """How many parameters of each norm some names are; 0 where others are among them."""
+        roles = self.roles
+        vectors = all(n in roles and roles[n].kind is RoleKind.VECTOR for n in names)
+        norms = {name.rpartition(".")[0] for name in names}
+        each, rest = divmod(len(names), len(norms)) if norms else (0, 0)
+        return 0 if rest or not vectors else each
 
     @cached_property
     def calls(self) -> list[Call]:

@@ -21,7 +21,7 @@ from grader.records.answers import Answer, AnswerStatus, Frame, LooseThing, Stud
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
 from grader.records.text import clean, shown_shape, without_folder
-from grader.worker.protocol import Cause, RoleKind
+from grader.worker.protocol import Cause
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
 _NO_MODULE = ", not an nn.Module"
@@ -283,10 +283,9 @@ def _seek(
     if turned:
         return _TURNED
     names = [one.name for one in wanted if one.name in evidence.roles]
-    of_norms = bool(names) and all(evidence.roles[n].kind is RoleKind.VECTOR for n in names)
-    of_norms &= all(len(one.shape) != 1 for one in left)  # else theirs may have another size
-    halves = {name.rpartition(".")[0] for name in names}  # of a norm one, and not the whole norm
-    return evidence.words.affine if of_norms and len(halves) == len(names) else SEEK_LAYER
+    lone = evidence.parts_of_norms(names) == 1  # of a norm one, and not the whole norm
+    lone &= all(len(one.shape) != 1 for one in left)  # else theirs may have another size
+    return evidence.words.affine if lone else SEEK_LAYER
 
 
 def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
@@ -316,7 +315,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
     if case is not None and not turned and (sizes := missized(evidence, answer, case)):
         return replace(outcome, message=sizes, detail="", next_step=RESIZE)
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
-        trained = f"`{plain[0]}` is a plain tensor: what is trained is {words.weight}"
+        trained = f"`{plain[0]}` holds a plain tensor: what is trained is {words.weight}"
         return replace(outcome, next_step=f"{outcome.next_step}; {trained}")
     return outcome
 

@@ -295,7 +295,9 @@ def surplus_arguments(found: Found, scene: Scene) -> Reason | None:
     if named := keyword_only(scene.evidence.source, function, owner):
         return Reason(f"`{named[0]}` stands behind the *: give it by name, as in {named[0]}=…")
     if surplus == 1 and owner:
-        return Reason("compare the signature with the stub: is `self` its first argument?")
+        with_self = arguments_of(scene.evidence.source, function, owner)[:1] == ["self"]
+        look = "an argument is not there" if with_self else "is `self` its first argument?"
+        return Reason(f"compare the signature with the stub: {look}")
     return Reason("compare the call with the signature") if not owner else None
 
 

@@ -32,7 +32,7 @@ from grader.records.text import clean, shown_shape, with_article
 from grader.worker.names import Group, compared, group_of, name_of, tensor_name
 from grader.worker.protocol import Action, TargetKind
 
-_NUMBERS = ("int", "float")  # what a plain number may be
+_NUMBERS = ("int", "float", "float64")  # numpy's float64 is a float of Python's, too
 _TENSORS = ("Tensor", "Parameter")
 NUMBER_STEP = "return a number of Python's: .item() makes one of a tensor or an array"
 _TRUTHS_STEP = "return true and false: a comparison gives them"

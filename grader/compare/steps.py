@@ -82,13 +82,13 @@ def calls_to_record(evidence: Evidence) -> list[Call]:
 
 
 def find_steps(
-    evidence: Evidence, recorded: Mapping[str, Answer], told: str = ""
+    evidence: Evidence, recorded: Mapping[str, Answer], told: Sequence[str] = ()
 ) -> StepsFound | None:
     """Return what is known of each step; None where there are none, or nothing ran.
 
-    `recorded` are answers by call, and `told` is the step that a diagnosis names. Where no step is
-    right, code may go another way: then a step is wrong only if a variable of its name is, or one
-    of several results.
+    `recorded` are answers by call, and `told` the steps, in order, that a diagnosis names. Where no
+    step is right, code may go another way: then a step is wrong only if a variable of its name is,
+    or one of several results.
     """
     calls = [call for call in evidence.calls if call.id in recorded]
     runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
@@ -104,10 +104,10 @@ def find_steps(
     found = {n: _both([one[n] for one in marks]) for n in names}
     implied = _implied(evidence.target.step_levels, found, looks)
     found |= dict.fromkeys(implied, True)
-    told = "" if told in implied else told  # it is not what is wrong in these cases
+    broken = [name for name in told if name not in implied]  # others are not wrong in these cases
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
-    steps = StepsFound(_states(evidence.target.step_levels, found, told, stopped=stopped))
-    if not (told or State.RIGHT in steps.states.values()):
+    steps = StepsFound(_states(evidence.target.step_levels, found, broken, stopped=stopped))
+    if not (broken or State.RIGHT in steps.states.values()):
         steps = _without_the_unnamed(evidence, steps, [recorded[call.id] for call in runs])
     return replace(steps, scope=_scope(evidence, calls[0]))
 
@@ -165,10 +165,14 @@ def _implied(
 
 
 def _states(
-    levels: Sequence[Sequence[str]], found: Mapping[str, bool | None], told: str, *, stopped: bool
+    levels: Sequence[Sequence[str]],
+    found: Mapping[str, bool | None],
+    told: Sequence[str],
+    *,
+    stopped: bool,
 ) -> dict[str, State]:
     rows = [[name for name in level if name in found] for level in levels]
-    told_at = next((i for i, row in enumerate(rows) if told in row), len(rows))
+    told_at = next((i for i, row in enumerate(rows) if set(told[:1]) & set(row)), len(rows))
     reached = max(
         (i for i, row in enumerate(rows[:told_at]) if any(found[name] for name in row)), default=-1
     )
@@ -176,7 +180,7 @@ def _states(
     broken = False
     for index, row in enumerate(rows):
         for name in row:
-            if name == told:  # what was made, and is not used, is not what is wrong
+            if name in told:  # what was made, and is not used, is not what is wrong
                 states[name] = State.OPEN if found[name] else State.WRONG
             elif broken or index > told_at:
                 states[name] = State.NOT_REACHED if stopped else State.OPEN

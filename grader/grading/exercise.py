@@ -197,17 +197,13 @@ def _with_small_inputs(
 ) -> list[CheckResult]:
     """Return results in which a failed property has the smallest input that shows it.
 
-    The search has a file's whole time for itself, whatever is left of it: nothing is earned here,
-    and on a busy machine the same is to be told.
+    Nothing is earned here, so it has a file's time again: a busy machine is to tell the same.
     """
     from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
     end = End.of_file(rounds.limits)
-    return [
-        shrunk(own, result, rounds.warm, rounds.jobs[own.target.earlier], end)
-        for result in results
-        for own in (evidence[result.target],)
-    ]
+    asked = [(evidence[result.target], result) for result in results]
+    return [shrunk(o, r, rounds.warm, rounds.jobs[o.target.earlier], end) for o, r in asked]
 
 
 def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.checks.judge import show_case
 from grader.compare.covered import acts_in
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
-from grader.compare.wording import first_step
 from grader.course.models import Exercise, Target
 from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
-from grader.records.results import Diagnosis, State
-from grader.records.text import as_arguments, clean
+from grader.records.results import Diagnosis, ShownCase, State
+from grader.records.text import as_arguments, as_inputs, clean
 from grader.worker.names import (
     GIVEN,
     MOST_SEEN,
@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # what was kept is shown without what grades
 # faults for which a run has no values to lay beside the expected ones
 _STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
 _PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
+_AXES = re.compile(r"\[([^]]*)\]")
+_ADDED = re.compile(r"\+ ([a-z])\b")
 _SILENT = frozenset({"alias", "detach", "lift_fresh", "clone", "_unsafe_view"})
 _UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these by itself
 
@@ -70,6 +72,8 @@ class Trace:
 
     target: str
     case: DrawnCase
+    shown: ShownCase  # the same as a student sees it
+    sizes: Mapping[str, int]  # of its dims, those that axes have
     steps: tuple[Step, ...]
     levels: tuple[tuple[str, ...], ...]  # the steps' names; each level follows from those before
     made: tuple[Made, ...]
@@ -84,10 +88,10 @@ class Trace:
     @property
     def shown_case(self) -> str:
         """The case in words: its name, its sizes and options, and what was given beyond it."""
-        options = self.case.options
-        sizes = as_arguments({**self.case.dims, **options})
-        given = "".join(f"; `{name}` is given" for name in self.given if name not in options)
-        return f"{self.case.name} ({sizes}{given})"
+        shown = self.shown
+        sizes = as_arguments({**shown.dims, **shown.options})
+        given = "".join(f"; `{name}` is given" for name in self.given if name not in shown.options)
+        return f"{shown.name} ({sizes}{given}){as_inputs(shown.inputs)}"
 
     def letters(self, shape: Sequence[int]) -> str:
         """Return a shape in the lesson's letters, "" where a size could be two of them.
@@ -101,7 +105,7 @@ class Trace:
         return named if _twice(named) <= twice else ""
 
     def _letters(self, shape: Sequence[int]) -> str:
-        return name_sizes(shape, self.case.dims, self.products)
+        return name_sizes(shape, self.sizes, self.products)
 
     @property
     def wrong(self) -> str:
@@ -138,7 +142,9 @@ def _trace_all(targets: Sequence[Target], run: "Run") -> dict[str, Trace | None]
     calls = {target.name: _calls_of(target, run) for target in targets}
     every = [call for some in calls.values() for call in some]
     answers = run.rounds.record(every) if run.rounds else {}
-    return {t.name: _trace(t, run, calls[t.name], answers) for t in targets}
+    return {
+        t.name: _trace(t, run, some, answers) if (some := calls[t.name]) else None for t in targets
+    }
 
 
 def _calls_of(target: Target, run: "Run") -> list[Call]:
@@ -148,15 +154,13 @@ def _calls_of(target: Target, run: "Run") -> list[Call]:
 
 def _trace(
     target: Target, run: "Run", calls: Sequence[Call], answers: Mapping[str, Answer]
-) -> Trace | None:
-    if not calls or run.rounds is None:
-        return None
+) -> Trace:
     call, evidence = calls[0], run.evidence[target.name]
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    step = _step_told(evidence, run.result.diagnoses, evidence.case(call).name)
-    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, step)
+    told = _steps_told(evidence, run.result.diagnoses, evidence.case(call).name)
+    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
     expected, states = key.steps(call.id), found.states if found else {}
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
@@ -165,6 +169,8 @@ def _trace(
     return Trace(
         target=target.name,
         case=evidence.case(call),
+        shown=show_case(target, evidence.case(call)),
+        sizes=_sizes(target, evidence.case(call)),
         steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
         made=made,
@@ -178,16 +184,18 @@ def _trace(
     )
 
 
-def _step_told(evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str) -> str:
-    """The step that a target's bugs break: of several, of those alone that act in a case."""
+def _steps_told(evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str) -> tuple[str, ...]:
+    """The steps that a target's bugs break, in order: of several, those that act in a case."""
     name = evidence.target.name
     told = next((d for d in diagnoses if d.target == name and d.bugs), None)
     if told is None:
-        return ""
+        return ()
     bugs = [evidence.key.book.by_key(way) for way in told.ways]
     acting = [bug for bug in bugs if acts_in(evidence, bug.id, case)]
-    theirs = acting and not told.either and told.step in {bug.step for bug in bugs}
-    return first_step(evidence, acting) if theirs else told.step
+    broken = {bug.step for bug in acting}
+    if acting and not told.either and told.step in {bug.step for bug in bugs}:
+        return tuple(step for step in evidence.target.step_names if step in broken)
+    return (told.step,) if told.step else ()
 
 
 def _goes_on(made: Sequence[Made]) -> bool:
@@ -266,17 +274,32 @@ def _outputs(answer: Answer) -> dict[str, Array]:
 
 def _products(exercise: Exercise) -> frozenset[str]:
     """Products of two dims that an exercise speaks of in its inputs and outputs."""
-    texts = [
-        str(value) for t in exercise.targets for value in [*t.inputs.values(), *t.outputs.values()]
-    ]
+    texts = [text for target in exercise.targets for text in _declared(target)]
     return frozenset(found for text in texts for found in _PRODUCT.findall(text))
+
+
+def _sizes(target: Target, case: DrawnCase) -> dict[str, int]:
+    """The sizes that an axis may have: not those of what is only added to others."""
+    axes = [
+        one
+        for text in _declared(target)
+        for some in _AXES.findall(text)
+        for one in some.split(", ")
+    ]
+    added = {name for axis in axes for name in _ADDED.findall(axis)} - set(axes)
+    return {name: size for name, size in case.dims.items() if name not in added}
+
+
+def _declared(target: Target) -> list[str]:
+    """What inputs and outputs are declared to be."""
+    return [str(value) for value in [*target.inputs.values(), *target.outputs.values()]]
 
 
 def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collection[str]) -> str:
     """Return a shape in the lesson's letters, "" where a size could be two of them.
 
     `products` of two dims may be sizes as well.
-    Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h·d)".
+    Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h*d)".
     """
     sizes = {name: size for name, size in dims.items() if len(name) == 1}
     if not sizes:
@@ -286,13 +309,13 @@ def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collecti
         ways.setdefault(size, []).append(name)
     for one, two in combinations(sizes, 2):
         if f"{one}*{two}" in products:
-            ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}·{two}")
+            ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}*{two}")
     batch, *others = sizes
     named = [ways.get(size, []) for size in shape]
     folded = {
         sizes[batch] * sizes[other] for other in others if min(sizes[batch], sizes[other]) > 1
     }
-    if named and shape[0] in folded and "·" not in "".join(named[0]):
+    if named and shape[0] in folded and "*" not in "".join(named[0]):
         return ""  # by chance: heads may be folded into the batch
     if any(len(names) != 1 for names in named):
         return ""

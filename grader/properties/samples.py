@@ -53,8 +53,9 @@ def _misdrawn(runs: Runs, due: Runs, chances: Array) -> str:
         if excess[worst] > 0:
             numbers = [int(n) for n in np.unravel_index(worst, sizes)]
             what = " then ".join(map(str, numbers))
-            about = f"{expected.ravel()[worst] * len(draws):.0f}"
-            times = f"{counts[worst]} times in {len(draws)}, where about {about} are due"
+            about = expected.ravel()[worst] * len(draws)
+            due_now = f"about {about:.0f} are due" if about else "it has no chance"
+            times = f"{counts[worst]} times in {len(draws)}, where {due_now}"
             return f"the draws do not follow the probabilities: {what} came {times}"
     return ""
 

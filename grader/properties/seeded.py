@@ -47,7 +47,8 @@ def _misled(runs: Runs, generator: str) -> str:
     """Say where draws do not come of the source that they should, "" where they do."""
     first, own, given = (runs[run] for run in ("few", "own-moved", "given-moved"))
     if generator and not np.array_equal(first, own):
-        return f"`{generator}` is not what draws: the same one gives other draws the next time"
+        said = "one with the same seed gives other draws the next time"
+        return f"`{generator}` is not what draws: {said}"
     if generator and np.array_equal(first, given):
         return f"`{generator}` gives the same draws whatever it has drawn before"
     if not generator and np.array_equal(first, own):

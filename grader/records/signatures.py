@@ -102,6 +102,26 @@ class Suspects:
         left = ~seen.codes[rows, Code.CHANGED]
         return np.asarray((self.codes[:, rows, Code.CHANGED] & left).any(axis=1))
 
+    def acts(self, name: str, right: Signature, rows: Sequence[int], tolerance: float) -> bool:
+        """Whether a bug by itself changes some calls, or how many numbers are registered."""
+        own = self._alone(name)
+        same, _ = own.of_values(rows).equal_calls(right.of_values(rows), tolerance)
+        counts = own.codes[:, rows, Code.REGISTERED] != right.codes[rows, Code.REGISTERED]
+        return bool((~same | counts).any())
+
+    def effect(self, name: str, row: int, right: Signature) -> float:
+        """How far a bug by itself moves the values of a call, in the variant that moves them least.
+
+        Infinitely far where the call ends otherwise.
+        """
+        own = self._alone(name)
+        apart = np.abs(own.values[:, row] - right.values[row]).max(axis=1)
+        ended = own.codes[:, row, Code.ENDED] != right.codes[row, Code.ENDED]
+        return float(np.where(ended, np.inf, apart).min(initial=np.inf))
+
+    def _alone(self, name: str) -> "Suspects":
+        return self.only(np.array([names == (name,) for names in self.names], dtype=bool))
+
     def may_register(
         self,
         names: Sequence[str],

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 _STEM = 80  # characters
+_INPUT = 120  # characters of an input that are shown
 _STOPS = (".", "?", "!", "…")
 # in which a child runs, with the folders above it
 _FOLDER = re.compile(r"(?:/[^\s/'\"]+)*/grade-[a-z0-9_]{8}(?:/(?:empty|tmp[a-z0-9_]{8}))?/?")
@@ -55,6 +56,15 @@ def as_step(hint: str) -> str:
 def as_arguments(values: Mapping[str, object]) -> str:
     """Return sizes and options as a call gives them: "b=2, norm_first=True"."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def as_inputs(inputs: Mapping[str, object] | None) -> str:
+    """Return what stands behind a case that gives some inputs itself: "; step = 0"."""
+    texts = {name: str(values).replace(".0", "") for name, values in (inputs or {}).items()}
+    return "".join(
+        f"; {name} = {text if len(text) <= _INPUT else f'{text[: _INPUT - 1]}…'}"
+        for name, text in texts.items()
+    )
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -16,7 +16,7 @@ from grader.records.results import (
     Status,
 )
 from grader.records.subtotals import Subtotal
-from grader.records.text import as_arguments
+from grader.records.text import as_arguments, as_inputs
 from grader.report.layout import columns
 
 MARKS = {
@@ -39,7 +39,6 @@ _DEVIATION = "A deviation: something is not as asked for, whatever the values ar
 _BUG = "bug: points for making none of the known mistakes that values show."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
-_INPUT = 120  # characters of an input that are shown
 _VALUES = 300  # characters of what was expected, and of what came
 _QUOTED = re.compile("`[^`]*`")  # names, which differ from target to target
 
@@ -181,8 +180,7 @@ def shown_case(check: CheckResult) -> str:
     case = check.case
     if case is None:
         return ""
-    inputs = "".join(f"; {name} = {_brief(v)}" for name, v in (case.inputs or {}).items())
-    return f"{case.name} ({as_arguments({**case.dims, **case.options})}){inputs}"
+    return f"{case.name} ({as_arguments({**case.dims, **case.options})}){as_inputs(case.inputs)}"
 
 
 def shown_sizes(check: CheckResult) -> str:
@@ -193,11 +191,6 @@ def shown_sizes(check: CheckResult) -> str:
 def shown_values(facts: Facts) -> str:
     """Return what was expected, or what came, in one line: "shape [2, 4], dtype float64"."""
     return ", ".join(f"{name} {value}" for name, value in facts.to_json().items())[:_VALUES]
-
-
-def _brief(values: object) -> str:
-    text = str(values).replace(".0", "")
-    return text if len(text) <= _INPUT else f"{text[: _INPUT - 1]}…"
 
 
 def number(value: float) -> str:

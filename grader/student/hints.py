@@ -197,7 +197,7 @@ def _of_step(
     lesson: Sequence[Passage],
 ) -> Advice:
     step = diagnosis.step
-    what = f"`{step}`" if step else "what comes back, twice,"
+    what = f"`{step}`" if step else "what comes back"
     by_hand = f"Print {what} for the smallest case, and work the same numbers out by hand."
     about = f"step {step}" if step else "the output"
     own = [bug for bug in key.book.bugs if bug.target == target.name]

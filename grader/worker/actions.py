@@ -209,8 +209,8 @@ def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             given = {call.device: device.DEVICE} if call.device else {}
-            returned = ready.function(*inputs, **given)
-    for name, output in zip(call.outputs, _outputs(call, returned), strict=True):
+            outputs = _outputs(call, ready.function(*inputs, **given))
+    for name, output in zip(call.outputs, outputs, strict=True):
         if isinstance(output, Tensor) and output.device != device.DEVICE:
             asked = f"`{call.device}` names" if call.device else "the input"
             raise device.DeviceMix(f"the output is on another device than {asked}")
@@ -372,7 +372,7 @@ def _outputs(call: WorkerCall, returned: Any) -> list[Any]:
             raise TypeError(f"a dict of {', '.join(call.outputs)} was expected")
         returned = [returned[name] for name in call.outputs]
     elif count == 1:
-        returned = [unwrapped(call, returned)]
+        returned = [unwrapped(call, call.outputs[0], returned)]
     returned = unstacked(call, returned) or returned
     if not isinstance(returned, tuple | list) or len(returned) != count:
         raise TypeError(f"{count} tensors were expected, a {type_name(returned)} came")

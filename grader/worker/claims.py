@@ -72,8 +72,9 @@ class CallClaim:
         inside = returned if single and type(returned) in (tuple, list) else ()
         self.info.inside = [_describe(part) for part in inside[:_LISTED]]
         parts = unstacked(call, returned) or parts
+        alone = call.outputs[:1] if single or call.after is not None else ()  # of what is returned
         for name, part in zip(call.outputs, [] if call.as_dict else parts, strict=False):
-            self.add_output(call, name, unwrapped(call, part) if single else part)
+            self.add_output(call, name, unwrapped(call, name, part) if name in alone else part)
 
     def _add_dict(self, call: WorkerCall, returned: dict[Any, Any]) -> None:
         named = {name: returned[name] for name in call.outputs if name in returned}
@@ -103,13 +104,12 @@ def _in_order(named: Mapping[Any, Any], outputs: Sequence[str]) -> list[Any]:
     return [letters[letter] for letter in due] if told else list(named.values())
 
 
-def unwrapped(call: WorkerCall, value: Any) -> Any:
-    """Return the one output that is due, where it came in another form.
+def unwrapped(call: WorkerCall, name: str, value: Any) -> Any:
+    """Return an output that is to be returned alone, where it came in another form.
 
     That is the first of several things, one by its name, an array, or a number where a tensor
     without axes is due. The form is told by itself.
     """
-    (name,) = call.outputs
     if type(value) in (tuple, list) and value:
         value = value[0]
     elif type(value) is dict and (name in value or len(value) == 1):

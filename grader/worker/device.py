@@ -78,8 +78,30 @@ class PretendDevice(TorchDispatchMode):
         return _run(func, args, kwargs or {})
 
 
+class _Generator(torch.Generator):
+    """A generator on the pretend accelerator: torch has none on `meta`, and draws on the CPU."""
+
+    def __new__(cls, device: Any = "cpu") -> "_Generator":
+        """Make one for the CPU in place of one for `meta`."""
+        home = "cpu" if torch.device(device) == DEVICE else device
+        return super().__new__(cls, home)  # type: ignore[call-arg]
+
+
 class PretendConstructors(TorchFunctionMode):
-    """While active, what is made of plain numbers for `meta` keeps them, and gives them back."""
+    """While active, what is made of plain numbers for `meta` keeps them, and gives them back.
+
+    So it is with a generator.
+    """
+
+    def __enter__(self) -> "PretendConstructors":
+        """Put a generator of our own in place of torch's."""
+        torch.Generator = _Generator  # type: ignore[misc]
+        return super().__enter__()  # type: ignore[no-untyped-call, no-any-return]
+
+    def __exit__(self, *error: object) -> None:
+        """Put torch's back."""
+        torch.Generator = _Generator.__base__  # type: ignore[misc, assignment]
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make the tensor on the CPU, and pretend that it is elsewhere."""

@@ -103,11 +103,12 @@ def test_layer_without_its_bias_is_named_by_the_students_name(changed: Any) -> N
     ("exercise", "old", "new", "step"),
     [
         ("exercise2", "forward(self, x", "forward(x", "is `self` its first argument?"),
+        ("exercise5", "forward(self, x: Tensor)", "forward(self)", "an argument is not there"),
         ("exercise1", "key, scale=scale)", "key, scale)", "by name, as in scale=…"),
         ("exercise1", "dim=-1)", "dim=-1", "fix that line"),
         ("exercise3", "from exercise1_attention", "from exercise1_atention", "exercise1_attention"),
     ],
-    ids=["no-self", "by-position", "half-written", "misspelt-import"],
+    ids=["no-self", "no-argument", "by-position", "half-written", "misspelt-import"],
 )
 def test_next_step_fits_the_error(
     changed: Any, exercise: str, old: str, new: str, step: str

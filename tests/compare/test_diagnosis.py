@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,10 @@ def test_a_number_that_comes_as_a_tensor_costs_its_own_check(
     assert found.bugs == ("tensor-returned",)
     told = "`training_step` should return a number as `loss`, it returned a Tensor of shape ()"
     assert told in found.sentence
+    in_a_dict = ("return loss.item()", 'return {"loss": loss.item()}')
+    result = grade_text(_changed("exercise12_training.py", in_a_dict))
+    failed = [c for c in result.checks if c.target == "training_step" and c.failed]
+    assert {c.id.kind for c in failed} == {Kind.SHAPE}
     forgotten = ("    optimizer.zero_grad()\n", "")
     result = grade_text(_changed("exercise12_training.py", back, forgotten))
     found = _of(result, "training_step")
@@ -380,6 +385,34 @@ def test_diagnosis_names_two_bugs_at_once(grade: Callable[..., Any], tmp_path: A
     (tmp_path / "exercise4_feed_forward.py").write_text(texts["exercise4"])
     result = grade(tmp_path, "exercise4")
     assert set(_named(result)["FeedForward"]) == {"hidden-dim-ignored", "activation-missing"}
+
+
+def test_a_bug_that_changes_nothing_by_itself_is_not_half_of_two(keys: Keys) -> None:
+    """Zeros in place of a bias are what is due where the bias is zero, as it is in these cases."""
+    key = keys.keys["exercise8"]
+    name = "MaskedMultiHeadAttention"
+    calls = key.plan.of_target(name)
+    right = signature.sign(calls, key.answers, key.plan.tensors, [])
+    rows = signature.pair_rows(calls)
+    acts = partial(key.suspects[name].acts, right=right, rows=rows, tolerance=1e-9)
+    assert not acts(f"{name}/zeros-after-the-last-layer")
+    assert acts(f"{name}/no-output-projection")
+    assert acts("masked_attention/mask-added")
+
+
+def test_a_mask_that_is_added_is_named_beside_rows_with_nothing_to_see(
+    grade_text: Callable[..., Any],
+) -> None:
+    """Who thinks of such rows may still add the mask."""
+    text = edited(
+        solution("exercise8"),
+        ("masked_scores = scores.masked_fill(hidden, -math.inf)", "masked_scores = scores + mask"),
+        ("weights = weights.masked_fill(hidden, 0.0)", "output = weights @ value"),
+        ("output = weights @ value  # (b, q, w)\n    return output",
+         "return output.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)"),
+    )  # fmt: skip
+    named = _named(grade_text({"exercise8": text}))
+    assert named == dict.fromkeys(("masked_attention", "MaskedMultiHeadAttention"), ("mask-added",))
 
 
 def test_diagnosis_reports_bugs_that_cannot_be_told_apart_as_one(

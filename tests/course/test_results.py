@@ -93,6 +93,13 @@ def test_whole_number_does_for_a_number(tmp_path: Path) -> None:
     passed(course, text.format("3"))
 
 
+def test_numpys_float64_does_for_a_number(tmp_path: Path) -> None:
+    """It is a float of Python's, too; other numbers of numpy's are not."""
+    text = "import numpy as np\n\n\ndef answer(x):\n    return {}\n"
+    course = course_of(tmp_path, NUMBER, text.format("3.0"))
+    passed(course, text.format("np.float64(3)"))
+
+
 def test_float_is_no_tensor(tmp_path: Path) -> None:
     target = MASK.replace("bool[t, k]", "float[]")
     result = check_of(tmp_path, target, "x.sum()", "x.sum().item()", "shape")

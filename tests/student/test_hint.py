@@ -10,10 +10,14 @@ from support import EXERCISES, SUBMISSIONS, RunGrade, edited, solution
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
 from grader.course.lesson import Passage, read_lesson
+from grader.course.load import CourseFolder
 from grader.errors import UsageError
+from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
+from grader.grading.jobs import Standins
 from grader.grading.trace import Trace, name_sizes, trace_target
 from grader.handin.read import Source, Submission, read_submission
+from grader.key.cache import Keys
 from grader.records.ids import CheckId, Kind
 from grader.records.results import (
     CheckResult,
@@ -488,7 +492,7 @@ def test_explain_says_what_came_where_no_step_tells_it(shipped_engine: Engine) -
 
 @pytest.mark.parametrize(
     ("shape", "named"),
-    [((2, 5, 12), "(b, t, h·d)"), ((6, 5, 4), "(b·h, t, d)"), ((7,), ""), ((), "()")],
+    [((2, 5, 12), "(b, t, h*d)"), ((6, 5, 4), "(b*h, t, d)"), ((7,), ""), ((), "()")],
 )
 def test_sizes_are_named_where_one_name_fits(shape: tuple[int, ...], named: str) -> None:
     assert name_sizes(shape, {"b": 2, "t": 5, "h": 3, "d": 4}, ("b*h", "h*d")) == named
@@ -499,6 +503,23 @@ def test_sizes_that_could_be_two_things_have_no_name() -> None:
     # heads that are folded into the batch, where the exercise does not write so
     assert name_sizes((6, 6, 5), {"b": 2, "h": 3, "t": 6, "d": 5}, ()) == ""
     assert name_sizes((6, 5), {"b": 1, "h": 3, "t": 6, "d": 5}, ()) == "(t, d)"
+
+
+def test_a_letter_that_is_only_added_to_another_names_no_size(shipped_engine: Engine) -> None:
+    """With n=4 and t=3 a text of four tokens is one of t + 1, and not of n."""
+    source = Source("a.py", units=(("a.py", solution("exercise11")),))
+    trace = _trace(shipped_engine, source, "exercise11", "generate")
+    case = trace.case.dims
+    assert trace.letters((case["b"], case["t"])) == "(b, t)"
+    assert trace.letters((case["b"], case["n"])) == ""
+
+
+def test_explain_gives_a_case_its_own_inputs(shipped_engine: Engine) -> None:
+    """The dim that an argument stands for is not its value where a case gives another."""
+    text = edited(solution("exercise12"), ("peak * (step + 1) / warmup", "peak * step / warmup"))
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise12", "learning_rate")
+    assert trace.shown_case == "the first step (warmup=4, total=12, peak=0.5); step = 0"
 
 
 def test_a_deviation_that_waits_does_not_hide_what_is_wrong(shipped_engine: Engine) -> None:
@@ -573,6 +594,24 @@ def test_a_mistake_that_does_not_act_in_a_case_breaks_no_step_of_it(shipped_engi
     source = Source("a.py", units=(("a.py", text),))
     trace = _trace(shipped_engine, source, "exercise10", "next_token_loss")
     assert trace.wrong == "loss"
+
+
+@pytest.mark.long
+def test_what_a_second_mistake_breaks_is_not_right_because_it_is_made(
+    folder: CourseFolder, keys: Keys, warm: WarmProcess
+) -> None:
+    """The right keys are made and not used: two layers have changed places."""
+    made = "self.to_keys(memory)"
+    text = edited(
+        solution("exercise9"),
+        ("queries = self.to_queries(x)", "queries = self.to_keys(x)"),
+        (f"keys = {made}", f"unused = {made}\n        keys = self.to_queries(memory)"),
+    )
+    engine = Engine(folder, keys, Standins.of(folder), warm)
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(engine, source, "exercise9", "CrossAttention")
+    states = {step.name: step.state for step in trace.steps}
+    assert (states["queries"], states["keys"]) == (State.WRONG, State.OPEN)
 
 
 def test_explain_takes_a_case_without_the_option_that_is_refused(shipped_engine: Engine) -> None:

@@ -164,6 +164,41 @@ def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None
     assert torch.equal(claim.tensors["output/output"], x.softmax(-1))
 
 
+def test_axes_of_one_too_many_are_left_out_while_the_device_is_pretended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Outside the mode an operation would make torch import its compiler: seconds, in a child."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(device.PretendTensor, "__torch_dispatch__", refuse)
+    call = WorkerCall(
+        id="",
+        target="target",
+        kind=TargetKind.FUNCTION,
+        action=Action.DEVICE,
+        construct=(),
+        options={},
+        inputs=(TensorKey("x"),),
+        outputs=("output",),
+        shapes={"output": (1, 3)},
+    )
+    x = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
+    target = {"target": lambda x: x[None]}
+    claim = Runner(target, {"x": x}, torch.float64, 1 << 20, TorchModules()).make(call)
+    assert torch.equal(claim.tensors["output/output"], x)
+
+
+def test_a_generator_of_the_input_s_device_draws() -> None:
+    chances = device.PretendTensor(torch.tensor([[0.0, 1.0, 0.0]]))
+    with pretending(), device.PretendConstructors():
+        generator = torch.Generator(device=chances.device)
+        drawn = torch.multinomial(chances, 1, generator=generator.manual_seed(3))
+    assert (drawn.device, device.values(drawn).item()) == (device.DEVICE, 1)
+    assert torch.Generator.__name__ == "Generator"
+
+
 @pytest.mark.parametrize(
     ("use", "there"),
     [
