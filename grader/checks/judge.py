@@ -25,6 +25,7 @@ from grader.compare.evidence import (
     Evidence,
     Fault,
     Judgement,
+    show_case,
 )
 from grader.compare.lost import cut_at
 from grader.compare.outcomes import judge_call, lacks_bias, other_form
@@ -32,10 +33,10 @@ from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
 from grader.properties.draws import Draws
 from grader.properties.trained import judge_trained
-from grader.records.calls import PLAIN, Call, DrawnCase, group_of
+from grader.records.calls import PLAIN, Call, group_of
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
-from grader.records.results import CheckResult, Diagnosis, Kind, Place, ShownCase, Status
+from grader.records.results import CheckResult, Diagnosis, Kind, Place, Status
 from grader.records.text import as_step
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
@@ -237,17 +238,6 @@ def _result(target: Target, share: Share, outcome: Judgement) -> CheckResult:
         waits=outcome.fault is Fault.WAITS,
         trap=outcome.trap,
     )
-
-
-def show_case(target: Target, case: DrawnCase) -> ShownCase:
-    """Return a case as a student sees it, with the inputs that it gives itself."""
-    declared = next((one.inputs for one in target.cases if one.name == case.name), {})
-    given = {
-        name: value for name, value in declared.items() if isinstance(value, int | float | list)
-    }
-    instead = {target.inputs.get(name) for name in given}  # of a dim that is an argument's value
-    dims = {name: size for name, size in case.dims.items() if name not in instead}
-    return ShownCase(case.name, dims, case.construct, case.options, given or None)
 
 
 def point_to_hint(

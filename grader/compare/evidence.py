@@ -15,7 +15,7 @@ from grader.records.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.key import AnswerKey
-from grader.records.results import Facts, Place, Status
+from grader.records.results import Facts, Place, ShownCase, Status
 from grader.records.signatures import Signature
 from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Drew, Group
@@ -227,3 +227,14 @@ def own_refusal(evidence: Evidence, error: StudentError) -> bool:
     frame = error.frames[-1] if error.frames else None
     line = evidence.source.line(frame.label, frame.line) if frame else ""
     return bool(re.match(r"\s*assert\b|(.*:)?\s*raise\b", line))
+
+
+def show_case(target: Target, case: DrawnCase) -> ShownCase:
+    """Return a case as a student sees it, with the inputs that it gives itself."""
+    declared = next((one.inputs for one in target.cases if one.name == case.name), {})
+    given = {
+        name: value for name, value in declared.items() if isinstance(value, int | float | list)
+    }
+    instead = {target.inputs.get(name) for name in given}  # of a dim that is an argument's value
+    dims = {name: size for name, size in case.dims.items() if name not in instead}
+    return ShownCase(case.name, dims, case.construct, case.options, given or None)

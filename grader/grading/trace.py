@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.checks.judge import show_case
 from grader.compare.covered import acts_in
-from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement
+from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement, show_case
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
 from grader.course.models import Exercise, Target
