@@ -30,7 +30,7 @@ from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
-from grader.execute.clock import Clock, End
+from grader.execute.clock import Clock
 from grader.execute.launch import WarmProcess
 from grader.execute.session import Shared
 from grader.grading.arrangements import shown_guesses
@@ -125,7 +125,7 @@ def _run_with_words(
     judged = list(told.values())
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
-    if not quick:
+    if not quick:  # last, for it may take what is left of the submission's time
         found = _with_small_inputs(found, evidence, rounds)
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
@@ -197,13 +197,14 @@ def _with_small_inputs(
 ) -> list[CheckResult]:
     """Return results in which a failed property has the smallest input that shows it.
 
-    Nothing is earned here, so it has a file's time again: a busy machine is to tell the same.
+    The search has a file's time of its own, within the submission's: a busy machine is to tell the
+    same.
     """
     from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
-    end = End.of_file(rounds.limits)
-    asked = [(evidence[result.target], result) for result in results]
-    return [shrunk(o, r, rounds.warm, rounds.jobs[o.target.earlier], end) for o, r in asked]
+    asked, end = [(evidence[result.target], result) for result in results], rounds.clock.end()
+    with rounds.clock.running():
+        return [shrunk(o, r, rounds.warm, rounds.jobs[o.target.earlier], end) for o, r in asked]
 
 
 def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:
