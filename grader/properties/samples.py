@@ -54,7 +54,8 @@ def _misdrawn(runs: Runs, due: Runs, chances: Array) -> str:
             numbers = [int(n) for n in np.unravel_index(worst, sizes)]
             what = " then ".join(map(str, numbers))
             about = expected.ravel()[worst] * len(draws)
-            due_now = f"about {about:.0f} are due" if about else "it has no chance"
+            shown = f"{about:.0f}" if about >= 1 else f"{about:.1g}"
+            due_now = f"about {shown} are due" if about else "it has no chance"
             times = f"{counts[worst]} times in {len(draws)}, where {due_now}"
             return f"the draws do not follow the probabilities: {what} came {times}"
     return ""

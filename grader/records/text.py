@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 _STEM = 80  # characters
 _INPUT = 120  # characters of an input that are shown
 _STOPS = (".", "?", "!", "…")
+_WHOLE = re.compile(r"\.0(?!\d)")  # what a whole number has behind it as a float
 # in which a child runs, with the folders above it
 _FOLDER = re.compile(r"(?:/[^\s/'\"]+)*/grade-[a-z0-9_]{8}(?:/(?:empty|tmp[a-z0-9_]{8}))?/?")
 
@@ -60,7 +61,7 @@ def as_arguments(values: Mapping[str, object]) -> str:
 
 def as_inputs(inputs: Mapping[str, object] | None) -> str:
     """Return what stands behind a case that gives some inputs itself: "; step = 0"."""
-    texts = {name: str(values).replace(".0", "") for name, values in (inputs or {}).items()}
+    texts = {name: _WHOLE.sub("", str(values)) for name, values in (inputs or {}).items()}
     return "".join(
         f"; {name} = {text if len(text) <= _INPUT else f'{text[: _INPUT - 1]}…'}"
         for name, text in texts.items()
