@@ -116,7 +116,7 @@ class Scene:
         out = next(iter(target.output_specs.values()))
         if len(specs) != 1 or not (came := self._sized(specs[0])) or not (due := self._sized(out)):
             return None
-        written = ", ".join(axis.text.replace("*", "·") for axis in specs[0].axes)
+        written = ", ".join(axis.text for axis in specs[0].axes)
         return Rearranged(target.name, f"({written})", came, due)
 
     def _sized(self, spec: TensorSpec) -> tuple[int, ...]:

@@ -601,11 +601,10 @@ def test_what_a_second_mistake_breaks_is_not_right_because_it_is_made(
     folder: CourseFolder, keys: Keys, warm: WarmProcess
 ) -> None:
     """The right keys are made and not used: two layers have changed places."""
-    made = "self.to_keys(memory)"
     text = edited(
         solution("exercise9"),
         ("queries = self.to_queries(x)", "queries = self.to_keys(x)"),
-        (f"keys = {made}", f"unused = {made}\n        keys = self.to_queries(memory)"),
+        ("fold_heads(keys, ", "fold_heads(self.to_queries(memory), "),
     )
     engine = Engine(folder, keys, Standins.of(folder), warm)
     source = Source("a.py", units=(("a.py", text),))
