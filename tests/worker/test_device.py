@@ -1,5 +1,6 @@
 """The pretend device allows what accelerators allow, and refuses to mix."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -144,13 +145,9 @@ def test_tensor_of_plain_numbers_is_on_the_cpu_where_nothing_is_asked_for() -> N
         elsewhere(2, 3) + torch.tensor([1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("moved", [False, True], ids=["there", "on the CPU and moved"])
-def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None:
-    def target(x: torch.Tensor) -> torch.Tensor:
-        return x.cpu().softmax(-1).to(x.device) if moved else x.softmax(-1)
-
-    x = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
-    call = WorkerCall(
+def on_device(shapes: Mapping[str, Sequence[int]] | None = None) -> WorkerCall:
+    """Return a call of a function of `x` on the pretended device."""
+    return WorkerCall(
         id="",
         target="target",
         kind=TargetKind.FUNCTION,
@@ -159,7 +156,17 @@ def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None
         options={},
         inputs=(TensorKey("x"),),
         outputs=("output",),
+        shapes=shapes or {},
     )
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["there", "on the CPU and moved"])
+def test_device_call_answers_with_the_values_computed_there(moved: bool) -> None:
+    def target(x: torch.Tensor) -> torch.Tensor:
+        return x.cpu().softmax(-1).to(x.device) if moved else x.softmax(-1)
+
+    x = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
+    call = on_device()
     claim = Runner({"target": target}, {"x": x}, torch.float64, 1 << 20, TorchModules()).make(call)
     assert torch.equal(claim.tensors["output/output"], x.softmax(-1))
 
@@ -173,17 +180,7 @@ def test_axes_of_one_too_many_are_left_out_while_the_device_is_pretended(
         raise AssertionError
 
     monkeypatch.setattr(device.PretendTensor, "__torch_dispatch__", refuse)
-    call = WorkerCall(
-        id="",
-        target="target",
-        kind=TargetKind.FUNCTION,
-        action=Action.DEVICE,
-        construct=(),
-        options={},
-        inputs=(TensorKey("x"),),
-        outputs=("output",),
-        shapes={"output": (1, 3)},
-    )
+    call = on_device(shapes={"output": (1, 3)})
     x = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
     target = {"target": lambda x: x[None]}
     claim = Runner(target, {"x": x}, torch.float64, 1 << 20, TorchModules()).make(call)
