@@ -19,12 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 from grader.audit.mutants import Mutation, make_mutations
 from grader.compare.evidence import Evidence
 from grader.compare.outcomes import judge_call
+from grader.course.bugs import as_mutant
 from grader.course.derive import read_solution
 from grader.course.load import CourseFolder, parse_yaml
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
 from grader.handin.read import Source
-from grader.key.build_bugs import MutantRunner, affected, as_mutant
+from grader.key.build_bugs import MutantRunner, affected
 from grader.key.reference import Reference, make_answer, reference_imports
 from grader.processes import EndlessError, ending
 from grader.records.answers import Answer

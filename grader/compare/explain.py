@@ -14,7 +14,7 @@ from grader.compare.advice import (
 from grader.compare.biases import lacking_bias
 from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
 from grader.compare.lost import astray, cut_at
-from grader.compare.sizes import missized
+from grader.compare.sizes import fitting, missized
 from grader.compare.vocabulary import Vocabulary
 from grader.handin.read import method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, Frame, LooseThing, StudentError
@@ -348,12 +348,8 @@ def _left_and_taken(
     taken = [role.shape for call in calls[:1] for role in call.roles if role.name not in sought]
     left: list[Sized] = []
     others: list[Sized] = []
-    for one in answer.info.present:
-        shape = tuple(one.shape)
-        found = shape in taken
-        if found:
-            taken.remove(shape)
-        (others if found else left).append(Sized(clean(one.name, 60), shape))
+    for one, fits in fitting(answer.info.present, taken):
+        (others if fits else left).append(Sized(clean(one.name, 60), tuple(one.shape)))
     return left, others
 
 

@@ -4,7 +4,8 @@ The sizes have the names that the course gives them, as `num_heads * head_dim`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
@@ -18,6 +19,19 @@ from grader.worker.protocol import Role, RoleKind
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _VERBS = ("return", "take")  # of a layer's matrix (out, in)
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj", "layer")
+
+
+def fitting(
+    there: Sequence[ParameterShape], due: Iterable[Sequence[int]]
+) -> list[tuple[ParameterShape, bool]]:
+    """Return parameters, each with whether it has a shape that is due and that none before took."""
+    left = Counter(map(tuple, due))
+    found = []
+    for one in there:
+        shape = tuple(one.shape)
+        found.append((one, left[shape] > 0))
+        left[shape] -= 1
+    return found
 
 
 def missized(evidence: Evidence, answer: Answer, case: DrawnCase) -> str:

@@ -78,7 +78,7 @@ def named(
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in [*bugs, *others])),
-        step=first_step(evidence, groups[0]),
+        step=next(iter(broken_steps(evidence, groups[0])), ""),
         hint=bugs[0].hints[0],
         evidence=sentence,
         either=alternatives(bugs) if all(len(group) == 1 for group in groups) else (),
@@ -86,11 +86,10 @@ def named(
     )
 
 
-def first_step(evidence: Evidence, bugs: Sequence[KnownBug]) -> str:
-    """Return the first step that some bugs make wrong, "" for none."""
-    steps = evidence.target.step_names
-    broken = [bug.step for bug in bugs if bug.step in steps]
-    return min(broken, key=steps.index, default="")
+def broken_steps(evidence: Evidence, bugs: Sequence[KnownBug]) -> tuple[str, ...]:
+    """Return the steps that some bugs make wrong, in order."""
+    broken = {bug.step for bug in bugs}
+    return tuple(step for step in evidence.target.step_names if step in broken)
 
 
 def alternatives(bugs: Sequence[KnownBug]) -> tuple[str, ...]:

@@ -143,6 +143,14 @@ class Mutant:
         return way_name(self.bug.key, self.number if apart else 0)
 
 
+def as_mutant(source: str, target: str = "") -> Mutant:
+    """Return a text as if it were a known bug of `target`."""
+    bug = Bug(
+        id="none", title="-", target=target, when="-", variant="-", hints=["-", "-"], seen="-"
+    )
+    return Mutant(bug, 0, source)
+
+
 def bugs_path(folder: CourseFolder, exercise: Exercise) -> Path:
     """Return where an exercise's catalogue stands."""
     return folder.solutions / "bugs" / f"{exercise.id}.yml"

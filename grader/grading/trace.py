@@ -12,6 +12,7 @@ from grader.compare.covered import acts_in
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement, show_case
 from grader.compare.outcomes import judge_call
 from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
+from grader.compare.wording import broken_steps
 from grader.course.models import Exercise, Target
 from grader.handin.written import written_at
 from grader.records.answers import Answer
@@ -70,8 +71,7 @@ class Trace:
     """One call of one target, recorded."""
 
     target: str
-    case: DrawnCase
-    shown: ShownCase  # the same as a student sees it
+    case: ShownCase
     sizes: Mapping[str, int]  # of its dims, those that axes have
     steps: tuple[Step, ...]
     levels: tuple[tuple[str, ...], ...]  # the steps' names; each level follows from those before
@@ -87,10 +87,10 @@ class Trace:
     @property
     def shown_case(self) -> str:
         """The case in words: its name, its sizes and options, and what was given beyond it."""
-        shown = self.shown
-        sizes = as_arguments({**shown.dims, **shown.options})
-        given = "".join(f"; `{name}` is given" for name in self.given if name not in shown.options)
-        return f"{shown.name} ({sizes}{given}){as_inputs(shown.inputs)}"
+        case = self.case
+        sizes = as_arguments({**case.dims, **case.options})
+        given = "".join(f"; `{name}` is given" for name in self.given if name not in case.options)
+        return f"{case.name} ({sizes}{given}){as_inputs(case.inputs)}"
 
     def letters(self, shape: Sequence[int]) -> str:
         """Return a shape in the lesson's letters, "" where a size could be two of them.
@@ -155,10 +155,11 @@ def _trace(
     target: Target, run: "Run", calls: Sequence[Call], answers: Mapping[str, Answer]
 ) -> Trace:
     call, evidence = calls[0], run.evidence[target.name]
+    case = evidence.case(call)
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    told = _steps_told(evidence, run.result.diagnoses, evidence.case(call).name)
+    told = _steps_told(evidence, run.result.diagnoses, case.name)
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
     expected, states = key.steps(call.id), found.states if found else {}
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
@@ -167,9 +168,8 @@ def _trace(
     steps = _steps(target, expected, states, recorded, unknown)
     return Trace(
         target=target.name,
-        case=evidence.case(call),
-        shown=show_case(target, evidence.case(call)),
-        sizes=_sizes(target, evidence.case(call)),
+        case=show_case(target, case),
+        sizes=_sizes(target, case),
         steps=steps,
         levels=tuple(tuple(level) for level in target.step_levels),
         made=made,
@@ -191,9 +191,8 @@ def _steps_told(evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str) -
         return ()
     bugs = [evidence.key.book.by_key(way) for way in told.ways]
     acting = [bug for bug in bugs if acts_in(evidence, bug.id, case)]
-    broken = {bug.step for bug in acting}
     if acting and not told.either and told.step in {bug.step for bug in bugs}:
-        return tuple(step for step in evidence.target.step_names if step in broken)
+        return broken_steps(evidence, acting)
     return (told.step,) if told.step else ()
 
 

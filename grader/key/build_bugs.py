@@ -11,7 +11,7 @@ from grader.compare.bugs import FAR, farthest
 from grader.compare.evidence import Evidence
 from grader.compare.retry import calls_to_retry
 from grader.compare.signature import pair_rows, sign, sign_steps, step_calls
-from grader.course.bugs import Bug, Mutant, bugs_path, load_bugs, mutants_of
+from grader.course.bugs import Bug, Mutant, as_mutant, bugs_path, load_bugs, mutants_of
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
 from grader.errors import CourseError
@@ -90,14 +90,6 @@ def add_bugs(folder: CourseFolder, exercise: Exercise, source: str, key: AnswerK
     suspects = {name: Suspects.gather(some, steps[name]) for name, some in rows.items()}
     whole = replace(key, book=BugBook(tuple(known)), suspects=suspects)
     return BuiltKey(replace(runner, key=whole), tuple(tried))
-
-
-def as_mutant(source: str, target: str = "") -> Mutant:
-    """Return a text as if it were a known bug of `target`."""
-    bug = Bug(
-        id="none", title="-", target=target, when="-", variant="-", hints=["-", "-"], seen="-"
-    )
-    return Mutant(bug, 0, source)
 
 
 def _refuse_unfair_checks(runner: "MutantRunner") -> None:

@@ -1,12 +1,12 @@
 """The parameters that the framework knows of."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.compare.outcomes import sound_calls
+from grader.compare.sizes import fitting
 from grader.compare.vocabulary import Vocabulary
 from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_parameters
@@ -84,24 +84,14 @@ def _sublayers(info: Info, expected: Info, words: Vocabulary) -> Judgement | Non
     )
 
 
-def _as_due(info: Info, expected: Info) -> set[str]:
-    """The parameters that have the shape of one that is due, each of which stands for one."""
-    left = Counter(tuple(one.shape) for one in expected.names)
-    found = set()
-    for one in info.names:
-        if left[tuple(one.shape)] > 0:
-            left[tuple(one.shape)] -= 1
-            found.add(one.name)
-    return found
-
-
 def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     """Judge how many numbers are trained; None where they are as many as are due."""
     count, due = info.registered, expected.registered
     if count == due:
         return None
     more = "more" if (count or 0) > (due or 0) else "fewer"
-    played = {one.name for one in info.bound} or _as_due(info, expected)
+    as_due = fitting(info.names, [one.shape for one in expected.names])
+    played = {one.name for one in info.bound} or {one.name for one, fits in as_due if fits}
     names = sorted(info.names, key=lambda one: one.name in played)  # what plays no part comes first
     shown, rest = names[:_SHOWN], names[_SHOWN:]
     shapes = ["(one of them again)" if n.name in info.again else tuple(n.shape) for n in shown]

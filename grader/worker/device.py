@@ -90,7 +90,7 @@ class _Generator(torch.Generator):
 class PretendConstructors(TorchFunctionMode):
     """While active, what is made of plain numbers for `meta` keeps them, and gives them back.
 
-    So it is with a generator.
+    And a generator for `meta` can be made, and draws.
     """
 
     def __enter__(self) -> "PretendConstructors":
