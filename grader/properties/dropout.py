@@ -8,6 +8,7 @@ from pydantic import Field
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.outcomes import judge_call, unanswered
 from grader.course.cases import Case
+from grader.course.expressions import OPAQUE
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import (
@@ -103,7 +104,8 @@ class Dropout(Kind):
         answer = answers_of(evidence, [call])[call.id]
         if answer.status is not AnswerStatus.OK:
             return unanswered(evidence, call, answer)
-        for name in evidence.target.outputs:
+        specs = evidence.target.output_specs
+        for name in (name for name, spec in specs.items() if spec.kind != OPAQUE):
             what, step = _wrong(evidence, call, answer, name)
             if what:
                 case = evidence.case(call)

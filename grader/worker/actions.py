@@ -243,7 +243,7 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         with torch.no_grad(), drawing:
             return list(_outputs(call, function(*inputs)))
 
-    for name, samples in zip(call.outputs, masks.samples_of(run, call), strict=True):
+    for name, samples in masks.samples_of(run, call).items():
         for group, values in masks.moments(samples).items():
             claim.tensors[tensor_name(group, name)] = values
     claim.info.drew = drawing.drew

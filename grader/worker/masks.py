@@ -1,6 +1,6 @@
 """What is drawn in training mode: moments over many copies of the inputs, a mask each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,21 +54,25 @@ def repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:
     ]
 
 
-def samples_of(run: Callable[[], list[Any]], call: WorkerCall) -> list[Tensor]:
+def samples_of(run: Callable[[], list[Any]], call: WorkerCall) -> dict[str, Tensor]:
     """Return the outputs of a run on repeated inputs, each (n, b, ...), of n masks.
 
-    Raises TypeError where an output has another shape. Where samples are mixed, copies differ
-    though nothing is drawn: they are made equal, for it is no dropout that tells them apart.
+    What is opaque is left out. Raises TypeError where an output has another shape. Where samples
+    are mixed, copies differ though nothing is drawn: they are made equal, for it is no dropout that
+    tells them apart.
     """
     state = torch.get_rng_state()
-    outputs = run()
-    for name, output in zip(call.outputs, outputs, strict=True):
+    outputs = _seen(call, run())
+    for name, output in outputs.items():
         if not isinstance(output, Tensor) or output.size(0) % call.repeats:
             raise TypeError(f"in training mode the {name} has another shape than in evaluation")
-    found = [output.double().unflatten(0, (call.repeats, -1)) for output in outputs]
-    differ = any((one != one[:1]).any() for one in found)
-    if differ and torch.equal(state, torch.get_rng_state()) and _are_equal(outputs, run()):
-        return [one.mean(0).expand_as(one) for one in found]
+    found = {
+        name: output.double().unflatten(0, (call.repeats, -1)) for name, output in outputs.items()
+    }
+    differ = any((one != one[:1]).any() for one in found.values())
+    still = differ and torch.equal(state, torch.get_rng_state())
+    if still and _are_equal(outputs, _seen(call, run())):
+        return {name: one.mean(0).expand_as(one) for name, one in found.items()}
     return found
 
 
@@ -94,8 +98,13 @@ def is_another(returned: Any, again: Any) -> bool:
     return tensors and not torch.equal(returned.nan_to_num(), again.nan_to_num())
 
 
-def _are_equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    pairs = zip(some, others, strict=True)
+def _seen(call: WorkerCall, outputs: Sequence[Any]) -> dict[str, Any]:
+    named = zip(call.outputs, outputs, strict=True)
+    return {name: output for name, output in named if name not in call.opaque}
+
+
+def _are_equal(some: Mapping[str, Tensor], others: Mapping[str, Any]) -> bool:
+    pairs = ((one, others[name]) for name, one in some.items())
     return all(isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs)
 
 

@@ -1045,6 +1045,12 @@ WRONG = {
           "values = torch.cat([cache[1], values], dim=2)\n            cache[0].zero_()\n"),),
         {"CachedSelfAttention/property/cache-unchanged": "`cache` that was given is changed"},
     ),
+    "weights dropped where nobody asks for it": Wrong(
+        11,
+        (("        weights = masked.softmax(dim=-1)",
+          "        weights = nn.functional.dropout(masked.softmax(dim=-1), 0.1, self.training)"),),
+        {"CachedSelfAttention/property/no-dropout-by-default": "in training mode dropout"},
+    ),
     "writing that looks ahead": Wrong(
         11,
         (("scores.masked_fill(~visible, -torch.inf)", "scores"),),
