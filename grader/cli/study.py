@@ -196,7 +196,7 @@ def run_explain(typed: str, course: Path | None, submission: Path | None, target
         chosen = target_to_explain(exercise, found.result, target)
         trace = found.traces[chosen]  # a run of its own where nothing was kept
     given = words_given(exercise.id, target, _handed(submission))
-    beside = beside_run(given, found.result, chosen)
+    beside = beside_run(given, found.result, chosen, ran=trace is not None)
     if submission is None and (said := borrowed(desk.folder, exercise, desk.submission)):
         beside += (said,)
     return render_run(trace, exercise.id, chosen, beside, width=screen_width())

@@ -95,7 +95,7 @@ def explain(typed: str, target: str = "") -> Said:
     chosen = target_to_explain(exercise, graded.run.result, target)
     trace = trace_target(exercise.target(chosen), graded.run)
     given = words_given(exercise.id, target)
-    beside = beside_run(given, graded.run.result, chosen, COMMAND)
+    beside = beside_run(given, graded.run.result, chosen, COMMAND, ran=trace is not None)
     return Said(click.unstyle(render_run(trace, exercise.id, chosen, beside)))
 
 

@@ -7,7 +7,7 @@ from grader.course.load import CourseFolder
 from grader.course.models import Exercise
 from grader.course.shipped import released_solution
 from grader.handin.read import Submission
-from grader.records.results import ExerciseResult, Kind, Status
+from grader.records.results import CheckResult, ExerciseResult, Kind, Status
 from grader.records.text import listed
 from grader.student.findings import recall
 from grader.student.progress import digest_of, load_progress
@@ -92,17 +92,34 @@ def changed(folder: CourseFolder, exercise: Exercise, submission: Submission) ->
 
 
 def beside_run(
-    given: str, result: ExerciseResult, target: str, command: str = "grade "
+    given: str, result: ExerciseResult, target: str, command: str = "grade ", *, ran: bool = True
 ) -> tuple[str, ...]:
     """Return what is known of a target that is not right, and where to go on; none where it is.
 
-    `given` is what the command was given, as `words_given` has it.
+    `given` is what the command was given, as `words_given` has it; `ran` tells whether there is a
+    run to say something of.
     """
-    if all(c.status is Status.PASSED for c in result.checks if c.target == target):
+    checks = [check for check in result.checks if check.target == target]
+    if all(check.status is Status.PASSED for check in checks):
         return ()
+    elsewhere = _elsewhere(checks) if ran else ()
     told = (d.sentence for d in result.diagnoses if d.target == target and d.sentence)
     known = tuple(f"▸ {sentence}" for sentence in told)[:1]
-    return (*known, f"What to do: {command}hint {given}")
+    return (*elsewhere, *known, f"What to do: {command}hint {given}")
+
+
+def _elsewhere(checks: Sequence[CheckResult]) -> tuple[str, ...]:
+    """Say where it shows that something is wrong though the values of every case are right."""
+    of_values = [c for c in checks if c.kind in (Kind.SHAPE, Kind.NUMERIC)]
+    numeric = any(check.kind is Kind.NUMERIC for check in of_values)
+    if not numeric or any(check.status is not Status.PASSED for check in of_values):
+        return ()
+    failed: dict[str, str] = {}
+    for check in checks:
+        if check.failed and check.kind is not Kind.BUG:
+            failed.setdefault(check.message, f"`{check.id.shown}`")  # a report has each once, too
+    names = listed([*failed.values()])
+    return (f"The values of this run are right. What is wrong shows in {names}.",) if names else ()
 
 
 def _next_command(folder: CourseFolder, exercise: Exercise, command: str) -> str:

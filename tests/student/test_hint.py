@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import pytest
@@ -467,6 +468,20 @@ def test_explain_runs_a_file_that_is_handed_over(run_grade: RunGrade) -> None:
     done = run_grade("explain", "exercise3", "--submission", sample)
     assert done.status == 0, done.err
     assert re.search(r"queries .*✓ the same values", click.unstyle(done.out))
+
+
+def test_explain_says_where_it_shows_if_the_values_of_its_run_are_right(
+    run_grade: RunGrade, tmp_path: Path
+) -> None:
+    whole = "output = self.unify_heads(unfolded)"
+    for returned, said in ((whole, False), (f"{whole}.detach()", True), (f"{whole} * 2", False)):
+        (tmp_path / "exercise3_multi_head.py").write_text(
+            edited(solution("exercise3"), (whole, returned)), "utf-8"
+        )
+        done = run_grade("explain", "3", "MultiHeadSelfAttention", "--submission", tmp_path)
+        shown = " ".join(click.unstyle(done.out).split())
+        right = "The values of this run are right. What is wrong shows in `gradient`"
+        assert (right in shown) is said, shown
 
 
 def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:
