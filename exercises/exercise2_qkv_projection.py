@@ -25,8 +25,8 @@
 # passes on, each of the three parts gets a matrix of its own. One vector goes in; its query, its
 # key and its value come out.
 #
-# The three views are why attention can be lopsided. *it* may look hard at *cup* while *cup* takes
-# no notice of *it*; with one shared view the scores would be symmetric.
+# The three views are why attention can be lopsided. The word *it* may look hard at *cup* while
+# *cup* takes no notice of *it*; with one shared view the scores would be symmetric.
 #
 # You write the three projections as a module, then an attention head: the projections, followed by
 # the scaled attention of exercise 1.
@@ -62,8 +62,8 @@
 # | weights | (b, t, t) |
 # | output | (b, t, d) |
 #
-# Best call the modules `to_queries`, `to_keys` and `to_values`. The grader puts the same numbers
-# into your layers and into its own; other names do as well, but reports use these.
+# Best call the modules `to_queries`, `to_keys` and `to_values`: reports use these names. Other
+# names are accepted, too.
 #
 # ## A worked example
 #
@@ -84,6 +84,8 @@
 #   unscaled          0.0001   0.0009   0.0025   0.9965
 #   over root of 5    0.0158   0.0387   0.0605   0.8850
 # ```
+#
+# So the first output is 1.98, 9.55, 2.88, 12.22, 8.81: mostly the value of the fourth input.
 #
 # For the fourth input the products are 18, 28, 32 and 54. Unscaled, its weights are 1 and three
 # numbers below a billionth: hardly any gradient reaches the other keys, and they cannot learn.

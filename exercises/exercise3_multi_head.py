@@ -35,8 +35,10 @@
 # $$Y_i = \mathrm{attention}(X W_Q^i,\; X W_K^i,\; X W_V^i), \qquad
 # Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_O + b_O$$
 #
-# The heads' outputs stand side by side along the last axis, $h \cdot d$ wide. So do the matrices of
-# the queries, of the keys and of the values, each in one linear layer for all heads.
+# The heads' outputs stand side by side along the last axis, $h \cdot d$ wide, and the last layer,
+# `unify_heads`, makes one vector of them: that is $W_O$ and $b_O$. The matrices of the queries
+# stand side by side as well, in one linear layer for all heads; so do those of the keys and of the
+# values.
 #
 # **Narrow heads** share out the width, $d = k / h$: all heads together cost what one head of width
 # $k$ would. bert-base has k = 768, h = 12, d = 64. **Wide heads** have $d = k$ each, and the last
@@ -48,7 +50,9 @@
 # | --- | --- | --- |
 # | x | (b, t, k) | |
 # | queries, keys, values | (b, t, h*d) | heads side by side |
-# | each of them folded | (b*h, t, d) | row n*h + i is head i of sample n |
+# | each of them split | (b, t, h, d) | a vector for each head |
+# | heads before time | (b, h, t, d) | two axes change places |
+# | folded | (b*h, t, d) | row n*h + i is head i of sample n |
 # | attended | (b*h, t, d) | exercise 1, with $d$ of one head |
 # | unfolded | (b, t, h*d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
@@ -66,9 +70,9 @@
 #                                                   row 3   sample 1, head B   ...
 # ```
 #
-# Where `grade explain` shows your own run, the steps of folding are called `split`, `(b, t, h, d)`,
-# `heads_first`, `(b, h, t, d)`, and `folded`, `(b*h, t, d)`. Unfolding goes back: `separated`,
-# `(b, h, t, d)`, `time_first`, `(b, t, h, d)`, and `unfolded`, `(b, t, h*d)`.
+# Where `grade explain` shows your own run, these steps of folding are called `split`, `heads_first`
+# and `folded`. Unfolding goes back: `separated`, `(b, h, t, d)`, `time_first`, `(b, t, h, d)`, and
+# `unfolded`, `(b, t, h*d)`.
 #
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two
@@ -88,8 +92,8 @@
 #   the last axis splits into (h, d). Split into (d, h), each head gets every h-th number: rows of
 #   loaded weights then go to the wrong heads.
 # - **An error that says `view size is not compatible`.** After two axes have changed places the
-#   numbers no longer lie in order, and `view` refuses to copy. Leaving out the exchange silences
-#   the error and makes the mistake above.
+#   numbers no longer lie in order, and `view` refuses to copy: use `reshape`. Leaving out the
+#   exchange silences the error and makes the mistake above.
 # - **A result thrown away.** Tensor methods without a final underscore return a new tensor. A line
 #   that calls one and keeps nothing has done nothing.
 # - **Samples leak into each other.** Folding with the head outermost and unfolding with the sample
@@ -106,9 +110,9 @@
 #   the scores by its root. To divide one alone is too little, and to scale again is too much.
 # - **The last layer is made but never called.** With $h \cdot d = k$ no shape betrays it, and its
 #   parameters have no gradient.
-# - **Heads averaged.** They are set side by side, not summed.
+# - **Heads averaged,** or added up. Set them side by side: the last layer weighs them.
 # - **`head_dim` unheard.** With it given, no division of the width is due, and none that could
-#   fail. Without it, a width that does not divide is a `ValueError`.
+#   fail. Without it, a width that num_heads does not divide is a `ValueError`.
 # - **Sizes remembered.** b and t belong to the input: one module must serve two shapes in a row.
 #
 # ## Further reading

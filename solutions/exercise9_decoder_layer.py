@@ -123,7 +123,7 @@
 #   start. And it has to be made on the device of x, as long as x is.
 # - **The memory normed again.** `norm2` is for the queries' side. The memory comes as it is.
 # - **A skip forgotten, or from the wrong place.** Give the layer sublayers that return zeros: it
-#   must return its input, number by number.
+#   must return its input, number by number. With sublayers that return ones, three are added.
 # - **One norm in several places,** or two exchanged. New norms are all alike, so the mistake is
 #   invisible until they are trained. The grader gives them random numbers.
 # - **Dropout on the sum.** It falls on each sublayer's output, before the sum, and nowhere else.

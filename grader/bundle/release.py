@@ -66,8 +66,8 @@ or in JupyterLab: `pip install jupyterlab`, then `jupyter lab`. After the cell w
 `%check`, `%try`, `%hint`, `%explain` and `%compare` with an exercise, as in
 `%check {first}`, and `%list`.
 
-With `pip install pytest`, `pytest` runs the same checks as tests, for an editor's
-test panel: those of one exercise with `pytest exercises/{file}`.
+After `pip install pytest`, `python -m pytest` runs the same checks as tests, for an
+editor's test panel: those of one exercise with `python -m pytest -k {first}`.
 What is not written yet is skipped.
 {trained}
 The folder `key/` is for the grader: leave it as it is. If a file in it is
@@ -146,7 +146,6 @@ def _readme(course: Course, exercises: Sequence[Exercise]) -> str:
     return _README.format(
         title=course.title,
         first=exercises[0].id,
-        file=exercises[0].file,
         alone=_alone(course, exercises),
         trained=_trained(exercises),
         count=len(exercises),

@@ -285,7 +285,8 @@ def is_of_values(evidence: Evidence, result: CheckResult) -> bool:
     if result.kind is not Kind.PROPERTY:
         return result.kind is Kind.NUMERIC
     kinds = evidence.course.properties(evidence.exercise, evidence.target)
-    return any(one.by_values for one in kinds if one.name == result.id.name)
+    named = [one for one in kinds if one.name == result.id.name]
+    return any(one.by_values or one.compares for one in named)
 
 
 def name_causes(

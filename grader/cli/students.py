@@ -33,8 +33,8 @@ for not being one of the known mistakes (bug). A part of them belongs to an opti
 numeric/bias: a few hundredths are what such a part earned.
 
 Words of a report. Case: one set of sizes, arguments and numbers; `main` is the usual one. To
-1e-12: but for rounding, with differences below 0.000000000001. Deviation: not as asked for, though
-the values are right. Trained: each parameter gets a gradient. Equivariant: the input in another
+1e-12: but for rounding, with differences below 0.000000000001. Deviation: not as asked for,
+whatever the values are. Trained: each parameter gets a gradient. Equivariant: the input in another
 order gives the output in that order. Contiguous: the numbers lie in memory in the order of the
 axes, as they do not after a transpose."""
 

@@ -237,7 +237,8 @@ def run_reset(typed: str, course: Path | None) -> str:
     )
     path = present[0] if present else own[0]
     with writing(path):
-        kept = _keep_copy(path, folder.root / "backups") if present else None
+        touched = bool(present) and path.read_bytes() != stub
+        kept = _keep_copy(path, folder.root / "backups") if touched else None
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(stub)
     forget_exercise(folder, exercise.id)

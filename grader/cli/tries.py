@@ -94,19 +94,19 @@ class _Table:
             yield ("\n" if place else "") + render_question(one, width=screen_width())
             yield ""
             missing = missing_part(source, one.question)
-            if missing is not None:
-                yield self._shown(self._kept(replace(one, outcome=missing)))
-                continue
             given = one.guess
-            if given is None and not can_ask() and not self.single:
+            if given is None and not can_ask() and not self.single and missing is None:
                 yield f"  Guess N with: grade try {self.exercise.id} {one.number} --guess N"
                 continue
-            bench = self.bench
-            if given is None and can_ask():
+            bench = self.bench if missing is None else None
+            if given is None and can_ask():  # a guess can be made before there is code
                 given = _asked(len(one.question.choices))
                 if given == 0:
                     return
                 yield ""
+            if bench is None:
+                yield self._shown(self._kept(replace(one, guess=given, outcome=missing)))
+                continue
             outcome = try_question(bench, one.question)
             yield self._shown(self._kept(replace(one, guess=given, outcome=outcome)))
             if self.own and outcome.held and (said := self._doubted(one)):

@@ -39,6 +39,7 @@ class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
 
     by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
+    compares: ClassVar[bool] = False  # two runs of the submission: any part of it may spoil that
     step_alone: ClassVar[str] = ""  # what to do about its deviation, where that is so by itself
     of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
     claim: ClassVar[bool] = False  # who passes it has no mistake that fails it
@@ -78,8 +79,7 @@ class Property(Record):
     def misfit(self, exercise: "Exercise", target: "Target") -> str:  # noqa: ARG002 - kinds ask
         """Say why it means nothing for a target, "" where it means something.
 
-        What would always hold gives points for nothing. A target that declares it is an error;
-        of the properties of all targets, those that mean nothing for a target are left out.
+        For a target that declares it that is an error; declared for all targets it is left out.
         """
         return ""
 

@@ -107,6 +107,25 @@ class Behind:
         said = f"At least in part: the {_same(self._shown)} {found.evidence}"
         return replace(found, hint="", evidence=said)
 
+    def as_part(self, found: Diagnosis) -> Diagnosis:
+        """Return a diagnosis as a part of what is known of one that the target uses, if it is.
+
+        The rest of that acts here as well, in cases that no value shows, such as draws.
+        """
+        for one in self.around:
+            known = one.diagnosis
+            if known is None or known.either or not set(found.bugs) <= set(known.bugs):
+                continue
+            if not known.whole or set(found.bugs) != set(known.bugs):
+                return replace(found, hint="", evidence=f"At least in part: the {_same([one])}")
+        book, own = self.evidence.key.book, self.evidence.target.name
+        wrong = {one.evidence.target.name for one in self.around} - self._right
+        places = dict.fromkeys(book.by_key(way).target for way in found.ways)
+        if not places or not wrong.issuperset(places):
+            return found
+        said = f"`{own}` uses `{next(iter(places))}`, which is not right yet: look there first."
+        return replace(found, evidence=f"{found.evidence} {said}")
+
     def own(self, bugs: Sequence[str]) -> list[str]:
         """Return those of some bugs that are not named of what the target uses."""
         return [bug for bug in bugs if bug not in self.named]
@@ -184,7 +203,9 @@ def may_explain(told: Mapping[str, Judged], other: CheckResult, check: CheckResu
     one, used = told[check.target], told[other.target]
     known = used.diagnosis.bugs if used.diagnosis else ()
     named = one.diagnosis.bugs if one.diagnosis else ()
-    own = [bug for bug in named if bug not in known]
+    parts = (told[part].diagnosis for part in one.evidence.target.uses if part in told)
+    elsewhere = {bug for part in parts if part for bug in part.bugs}
+    own = [bug for bug in named if bug not in elsewhere]
     right_values = other.kind in (Kind.PROPERTY, Kind.GRADIENT)
     if own or right_values:
         here, there = (checks_failed_by(one.evidence, one.checks, bugs) for bugs in (own, known))

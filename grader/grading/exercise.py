@@ -283,7 +283,7 @@ def _diagnose(
         return _beside(behind, results, known, deviations)
     seen = found or _locate(behind, results, rounds, pairs, aside)
     others = acting_beside(evidence, found.bugs if found else (), deviations)
-    told = _with(behind.beyond(seen) if seen else nothing, others)
+    told = _with(replace(behind.beyond(seen), whole=bool(found)) if seen else nothing, others)
     return _Known(told if seen or deviations else None, deviations, by_step=found is None)
 
 
@@ -304,7 +304,7 @@ def _beside(
     covered = checks_failed_by(evidence, results, shown)
     beyond = acting_beside(evidence, known.bugs, deviations)
     others = [d for d in beyond if not d.failed(evidence, results) <= covered]
-    return _Known(_with(behind.beyond(known), others), others)
+    return _Known(_with(behind.beyond(behind.as_part(known)), others), others)
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:
@@ -333,7 +333,8 @@ def _locate(
     by_structure = known_structure(evidence, results, pairs, aside)
     if behind.used:
         # bugs of its own may fit some cases by chance
-        return by_structure or behind.in_part(known_partly(evidence, pairs, aside, None))
+        found = by_structure or known_partly(evidence, pairs, aside, None)
+        return behind.in_part(found) or by_structure
     by_cases = by_structure or known_partly(evidence, pairs, aside, located)
     return by_cases or drawn(evidence) or related(evidence, located)
 

@@ -224,17 +224,21 @@ def _steps(
     unknown: State,
 ) -> tuple[Step, ...]:
     seen = of_group(recorded.tensors, Group.SEEN).values()
-    return tuple(
-        Step(
-            name,
-            expected[name],
-            states.get(name, unknown),
-            ended_with(recorded, name),
-            any(same_values(expected[name], array) for array in seen),
+    steps = []
+    ended = False  # nothing behind a step that was not reached is wrong: it was not made at all
+    for name in (name for name in target.step_names if name in expected):
+        state = states.get(name, unknown)
+        ended = ended or state is State.NOT_REACHED
+        steps.append(
+            Step(
+                name,
+                expected[name],
+                State.NOT_REACHED if ended and state is State.WRONG else state,
+                ended_with(recorded, name),
+                any(same_values(expected[name], array) for array in seen),
+            )
         )
-        for name in target.step_names
-        if name in expected
-    )
+    return tuple(steps)
 
 
 def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> tuple[Made, ...]:

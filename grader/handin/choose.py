@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_letters
 
 from grader.course.load import CourseFolder, renewal
 from grader.course.models import Exercise
@@ -98,6 +99,8 @@ def resolve_exercises(typed: Sequence[str], known: dict[str, tuple[str, ...]]) -
             near = difflib.get_close_matches(text, names, 3, cutoff=0.5)
             if text.rstrip("0123456789") in {i.rstrip("0123456789") for i in known}:
                 near = [n for n in near if text.startswith(n)]  # 33 is like 3, 9 like none
+            last = text.lstrip(ascii_letters)
+            near = [name for name in near if last and name.endswith(last)] or near
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
             raise UsageError(f"no exercise '{text}'; {hint}")
         ids.append(found[0])

@@ -1,7 +1,7 @@
 """Outputs that are the same piece by piece."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -37,6 +37,8 @@ class Incremental(Kind):
 
     Pieces are of one item and of several. A state that was given is of use again, if not `once`.
     """
+
+    compares: ClassVar[bool] = True
 
     kind: Literal["incremental"]
     dim: str = Field(description="along which the inputs are cut")

@@ -63,6 +63,7 @@ def _in_other_mode(name: str, given: Probe, case: DrawnCase) -> Judgement:
     return Judgement(
         Status.FAILED,
         f"`{name}` comes in {came} mode, and is left in {left} mode",
-        next_step=f"note `{name}.training` at the beginning, and end with {name}.train(noted)",
+        next_step=f"set no mode; or, where another one is needed, note `{name}.training` at the "
+        f"beginning, and end with {name}.train(noted)",
         case=case,
     )

@@ -23,6 +23,7 @@ from grader.records.results import Status
 class Moved(Kind):
     """The submission's answers on changed inputs are held against its own on the first case."""
 
+    compares: ClassVar[bool] = True
     shrinkable: ClassVar[bool] = True
     sentence: ClassVar[str]  # what should hold along {dim}
     words: ClassVar[Words]  # for a value that is to be met, and for the one that has to meet it

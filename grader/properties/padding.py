@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,8 @@ _NAN = "a zero to multiply with does not: zero times infinity is NaN"
 
 class Padding(Kind):
     """What stands in padded places moves no output, and makes no NaN."""
+
+    compares: ClassVar[bool] = True
 
     kind: Literal["padding"]
     dim: str = Field(description="along which there are padded places")

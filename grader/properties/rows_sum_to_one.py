@@ -19,6 +19,7 @@ from grader.worker.protocol import Action
 class RowsSumToOne(Kind):
     """Every row of the output along `axis` is a distribution; `log` for log-probabilities."""
 
+    compares: ClassVar[bool] = True
     shrinkable: ClassVar[bool] = True
 
     kind: Literal["rows-sum-to-one"]

@@ -214,6 +214,7 @@ class Diagnosis:
     ways: tuple[str, ...] = ()  # the bugs as the key names them, each with its variant
     either: tuple[str, ...] = ()  # those of which it is one, where that is not known
     where: str = ""  # the cases by name that it is about, "" for all that are wrong
+    whole: bool = True  # it explains all that is wrong, but for the deviations
 
     @property
     def sentence(self) -> str:

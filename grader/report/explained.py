@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 
 import click
+import numpy as np
 
 from grader.grading.trace import Made, Step, Trace
 from grader.records.results import State
@@ -84,10 +85,10 @@ def _coloured(line: str) -> str:
 def _made_lines(trace: Trace, width: int) -> list[str]:
     told: set[str] = set()
     every = []
-    for call, some in groupby(trace.made, _of_one):
-        made = list(some)
-        every.append(_row(trace, str(call) if made[0].call else "", made, told))
-        told.update(step for one in made for step in one.steps)
+    of_lines = [list(some) for _, some in groupby(trace.made, _of_one)]
+    for made, steps in zip(of_lines, _steps_of(of_lines), strict=True):
+        every.append(_row(trace, made, steps, told))
+        told.update([*steps, *(step for one in made for step in one.steps)])
     counted = [one for row, same in groupby(every) for one in _counted(row, len(list(same)))]
     rows = [_times(*one) for one in counted[:_LINES]]
     alone = columns([row[:2] for row in rows], "<<", indent=4)
@@ -98,6 +99,28 @@ def _made_lines(trace: Trace, width: int) -> list[str]:
     more = sum(count for _, count in counted[_LINES:])
     lines += [f"    and {more} more"] if more > 0 else []
     return [*lines, "    and others, which were not recorded"] if trace.full else lines
+
+
+def _steps_of(lines: Sequence[Sequence[Made]]) -> list[list[str]]:
+    """The steps of each line's own tensor.
+
+    A product joins axes inside, and so comes to a step's shape: the line whose tensor it was, with
+    the same numbers in the same order, is where a reader finds that step.
+    """
+    steps = [[*made[-1].steps] for made in lines]
+    for place, made in enumerate(lines):
+        for one in made[:-1]:
+            until = place if made[-1].call else place + 1  # what a call made inside is its own
+            first = next((i for i in range(until) if _same_rows(lines[i][-1], one)), None)
+            if first is not None:
+                steps[first] += [step for step in one.steps if step not in steps[first]]
+    return steps
+
+
+def _same_rows(one: Made, other: Made) -> bool:
+    """Whether two tensors have the same numbers in the same order, in rows of one length."""
+    same = one.values.shape[-1:] == other.values.shape[-1:]
+    return same and np.array_equal(one.values.ravel(), other.values.ravel())
 
 
 def _counted(row: tuple[str, str, str], count: int) -> list[tuple[tuple[str, str, str], int]]:
@@ -116,18 +139,19 @@ def _of_one(made: Made) -> object:
 
 
 def _row(
-    trace: Trace, call: str, made: Sequence[Made], before: Collection[str]
+    trace: Trace, made: Sequence[Made], own: Sequence[str], before: Collection[str]
 ) -> tuple[str, str, str]:
     """What one line tells: an operation, or a call and all that was made in it.
 
-    What lines `before` told needs no word again where it only comes up inside.
+    `own` are the steps of its own tensor. What lines `before` told needs no word again where it
+    only comes up inside.
     """
     last = made[-1]
-    name = clean(f"{call.partition(' ')[2]}()", 40) if call else last.written
+    name = clean(f"{last.call.partition(' ')[2]}()", 40) if last.call else last.written
     name = name or _plain(last.operation)
     steps = dict.fromkeys(step for one in made[:-1] for step in one.steps)
-    inside = [step for step in steps if step not in last.steps and step not in before]
-    told = [", ".join(last.steps), f"inside: {', '.join(inside)}" if inside else ""]
+    inside = [step for step in steps if step not in own and step not in before]
+    told = [", ".join(own), f"inside: {', '.join(inside)}" if inside else ""]
     return name, _shape(trace, last.values.shape), "; ".join(filter(None, told))
 
 

@@ -19,7 +19,7 @@ from grader.records.text import clean, counted, ended, file_stem, shown_shape
 from grader.report.charts import attempts, curve, histogram
 from grader.report.formulas import plain
 from grader.report.pictures import HeatMap, figures, flow, heat_maps, mixing_maps
-from grader.report.runs import capital, remedy, told
+from grader.report.runs import capital, remedy, told, why
 from grader.report.words import (
     MARKS,
     legend,
@@ -90,33 +90,18 @@ def _environment() -> "Environment":
 
 def _filters() -> dict[str, Callable[..., object]]:
     """What templates call, by the name that they call it by."""
-    return {
-        "attempts": attempts,
+    own: tuple[Callable[..., object], ...] = (
+        attempts, counted, curve, ended, figures, file_stem, flow, heat_maps, histogram, legend,
+        mixing_maps, number, paragraphs, pieces, plain, shown_case, shown_sizes, shown_values,
+        sole_reason, told, why,
+    )  # fmt: skip
+    return {one.__name__: one for one in own} | {
         "capitalized": capital,
-        "counted": counted,
-        "curve": curve,
-        "ended": ended,
-        "figures": figures,
-        "file_stem": file_stem,
-        "flow": flow,
-        "heat_maps": heat_maps,
-        "histogram": histogram,
-        "legend": legend,
-        "mixing_maps": mixing_maps,
         "name": partial(clean, limit=_NAME),
-        "number": number,
-        "paragraphs": paragraphs,
-        "pieces": pieces,
-        "plain": plain,
         "px": _px,
         "said": partial(clean, limit=_SAID),
         "shape": shown_shape,
-        "shown_case": shown_case,
-        "shown_sizes": shown_sizes,
-        "shown_values": shown_values,
-        "sole_reason": sole_reason,
         "svg": _svg,
-        "told": told,
     }
 
 

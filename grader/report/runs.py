@@ -164,7 +164,7 @@ def render_outcome(tried: Tried, *, width: int = 80, command: str = "grade ") ->
         lines += [*wrapped(_LEGEND, width, first="  ", hang=2), ""]
     for sentence in told(tried, command):
         lines += wrapped(sentence, width, first="  ", hang=2)
-    return "\n".join([*lines, "", *wrapped(question.because, width, first="  ", hang=2)])
+    return "\n".join([*lines, "", *wrapped(why(tried), width, first="  ", hang=2)])
 
 
 def remedy(tried: Tried, command: str = "grade ") -> str:
@@ -190,6 +190,12 @@ def told(tried: Tried, command: str = "grade ") -> list[str]:
         "Your code gives other numbers, so a part of it is not right yet: "
         f"{command}check {tried.exercise}",
     ]
+
+
+def why(tried: Tried) -> str:
+    """Return the reason of a right answer, said of right code where other numbers came out."""
+    other = tried.outcome is not None and not tried.outcome.held
+    return f"{'With right code: ' if other else ''}{tried.question.because}"
 
 
 def capital(sentence: str) -> str:

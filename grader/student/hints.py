@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.compare.evidence import NO_IDEA
+from grader.course.expressions import NUMBER
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -104,7 +105,8 @@ def words_given(exercise: str, target: str = "", handed: str = "") -> str:
 def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
     """Return the targets that are not right: first those that are wrong where nothing is given.
 
-    Behind them come those whose mistake has a name, and last what deviates in form alone.
+    Behind them come those whose mistake has a name, and last what deviates in form alone. What
+    others use comes before them.
     """
     failed = [check for check in result.checks if check.status is not Status.PASSED]
     plain = [c for c in failed if c.kind in (Kind.SHAPE, Kind.NUMERIC) and not c.id.name]
@@ -113,10 +115,16 @@ def _to_mend(exercise: Exercise, result: ExerciseResult) -> list[Target]:
     own = [target for target in exercise.targets if target.name in names]
     named = {one.target for one in result.diagnoses if one.bugs and not one.deviations}
     failing = {check.target for check in failed if check.failed}  # others wait for something
-    return sorted(
-        own,
-        key=lambda one: (one.name not in wrong, one.name not in named, one.name not in failing),
-    )
+    ranks = {
+        one.name: (one.name not in wrong, one.name not in named, one.name not in failing)
+        for one in own
+    }
+
+    def rank(one: Target) -> tuple[bool, ...]:
+        users = [other.name for other in own if one.name in failing and one.name in other.uses]
+        return min(ranks[name] for name in (one.name, *users))
+
+    return sorted(own, key=rank)
 
 
 def next_hint(
@@ -128,24 +136,31 @@ def next_hint(
 ) -> Advice | None:
     """Return advice on the first target to mend, or on the named one; None where it is right."""
     for target in (one for one in _to_mend(exercise, result) if named in ("", one.name)):
-        checks = [check for check in result.checks if check.target == target.name]
-        failed = [check for check in checks if check.status is not Status.PASSED]
-        found = [d for d in result.diagnoses if d.target == target.name]
-        if found and found[0].bugs:
-            return _of_bug(target, key, found[0], failed, lesson)
-        if found and (found[0].step or found[0].hint):
-            return _of_step(target, key, found[0], failed, lesson)
-        told = [check for check in failed if check.told]
-        wrong = [c for c in failed if c.status is not Status.SKIPPED and not c.told] or failed
-        if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
-            return _of_deviations(target, key, found[0], failed, lesson)
-        first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
-        if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
-            return _unwritten(target, key, lesson)
-        advice = _of_check(target, key, first, failed, lesson)
-        beside = found[0].sentence if found else ""  # deviations that leave no check failed
-        return replace(advice, finding=f"{advice.finding} {beside}".strip())
+        found = _advise(target, key, result, lesson)
+        return replace(found, ran=found.ran and _makes_tensors(target))
     return None
+
+
+def _advise(
+    target: Target, key: AnswerKey, result: ExerciseResult, lesson: Sequence[Passage]
+) -> Advice:
+    checks = [check for check in result.checks if check.target == target.name]
+    failed = [check for check in checks if check.status is not Status.PASSED]
+    found = [d for d in result.diagnoses if d.target == target.name]
+    if found and found[0].bugs:
+        return _of_bug(target, key, found[0], failed, lesson)
+    if found and (found[0].step or found[0].hint):
+        return _of_step(target, key, found[0], failed, lesson)
+    told = [check for check in failed if check.told]
+    wrong = [c for c in failed if c.status is not Status.SKIPPED and not c.told] or failed
+    if told and all(c.told or c.kind not in (Kind.SHAPE, Kind.NUMERIC) for c in wrong):
+        return _of_deviations(target, key, found[0], failed, lesson)
+    first = next((c for c in wrong if c.kind is not Kind.BUG and c.message), failed[0])
+    if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
+        return _unwritten(target, key, lesson)
+    advice = _of_check(target, key, first, failed, lesson)
+    beside = found[0].sentence if found else ""  # deviations that leave no check failed
+    return replace(advice, finding=f"{advice.finding} {beside}".strip())
 
 
 def _of_bug(
@@ -166,6 +181,8 @@ def _of_bug(
     beside = [check for check in failed if check.id not in shown]  # which their hints do not tell
     if diagnosis.where:  # elsewhere it is not so
         hints = [f"Where your output is wrong ({diagnosis.where}): {hint}" for hint in hints]
+    if not diagnosis.whole:
+        hints = _of_form(failed) + hints
     return Advice(
         target.name,
         "+".join(diagnosis.bugs),
@@ -173,6 +190,13 @@ def _of_bug(
         _ladder(*hints, *_of_told(beside, diagnosis)),
         _passages(target, lesson, bugs),
     )
+
+
+def _of_form(failed: Sequence[CheckResult]) -> list[str]:
+    """What to do where nothing came that has the right form: no value can be right before that."""
+    plain = [c for c in failed if c.kind is Kind.SHAPE and not c.id.name and not c.told]
+    steps = [_sentence(c.next_step) for c in plain if c.next_step not in ("", *NO_IDEA)]
+    return steps[:1]
 
 
 def _of_either(alike: Sequence[KnownBug], place: int) -> list[str]:
@@ -204,7 +228,7 @@ def _of_step(
     begins = [bug.lesson for bug in own if step and bug.step == step]
     # which trap it is nobody knows: what explains the formula fits whatever is wrong
     passages = tuple(p for p in find_passages(lesson, begins) if p.section == _FORMULAS)
-    hints = _ladder(diagnosis.hint, by_hand, _run(failed))
+    hints = _ladder(*_of_form(failed), diagnosis.hint, by_hand, _run(target, failed))
     return Advice(target.name, about, diagnosis.sentence, hints, passages)
 
 
@@ -274,7 +298,10 @@ def _of_check(
         target.name,
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(check.message),
-        _ladder(_sentence(check.next_step) if check.next_step else "", _run(failed) if ran else ""),
+        _ladder(
+            _sentence(check.next_step) if check.next_step else "",
+            _run(target, failed) if ran else "",
+        ),
         () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),
         ran=ran,
     )
@@ -290,8 +317,16 @@ def _is_of_file(check: CheckResult) -> bool:
     return check.place is not None and check.case is None and not check.trap
 
 
-def _run(failed: Sequence[CheckResult]) -> str:
+def _makes_tensors(target: Target) -> bool:
+    """Whether a run of it has something to show: one that maps numbers to a number need not."""
+    numbers = all(spec.kind == NUMBER for spec in target.output_specs.values())
+    return target.has_tensors or not numbers
+
+
+def _run(target: Target, failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
+    if not _makes_tensors(target):
+        return ""
     if any(check.place for check in failed):
         return _ENDED
     kinds = {check.kind for check in failed}

@@ -62,6 +62,9 @@ def remember_result(folder: CourseFolder, result: ExerciseResult, source: Source
     if not folder.shipped:
         return  # a source tree is no student's course
     before = load_progress(folder).of(result.exercise)
+    unwritten = all(check.unwritten for check in result.checks if check.failed)
+    if unwritten and not before.graded and not result.score:
+        return  # it is not begun yet, and was only looked at
     passed, graded = result.status is Status.PASSED, digest_of(source)
     now = ExerciseProgress(
         score=result.score,

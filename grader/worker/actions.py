@@ -297,8 +297,9 @@ def _record(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     ready = bench.targets.get_ready(call)
     inputs = bench.targets.inputs(call.inputs)
     recorder = Recorder([v for v in inputs if isinstance(v, Tensor)], bench.labels)
+    grad = torch.set_grad_enabled(call.after is not None)  # what trains asks for gradients itself
     try:
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), recorder, recorder.watching():
+        with grad, sdpa_kernel(SDPBackend.MATH), recorder, recorder.watching():
             ready.function(*inputs)
     except Exception as error:  # noqa: BLE001 - the edge where student code runs
         recorder.end_with(error)

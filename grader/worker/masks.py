@@ -1,6 +1,6 @@
 """What is drawn in training mode: moments over many copies of the inputs, a mask each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,18 +62,17 @@ def samples_of(run: Callable[[], list[Any]], call: WorkerCall) -> dict[str, Tens
     tells them apart.
     """
     state = torch.get_rng_state()
+    names = [name for name in call.outputs if name not in call.opaque]
     outputs = _seen(call, run())
-    for name, output in outputs.items():
+    for name, output in zip(names, outputs, strict=True):
         if not isinstance(output, Tensor) or output.size(0) % call.repeats:
             raise TypeError(f"in training mode the {name} has another shape than in evaluation")
-    found = {
-        name: output.double().unflatten(0, (call.repeats, -1)) for name, output in outputs.items()
-    }
-    differ = any((one != one[:1]).any() for one in found.values())
+    found = [output.double().unflatten(0, (call.repeats, -1)) for output in outputs]
+    differ = any((one != one[:1]).any() for one in found)
     still = differ and torch.equal(state, torch.get_rng_state())
     if still and _are_equal(outputs, _seen(call, run())):
-        return {name: one.mean(0).expand_as(one) for name, one in found.items()}
-    return found
+        found = [one.mean(0).expand_as(one) for one in found]
+    return dict(zip(names, found, strict=True))
 
 
 def moments(samples: Tensor) -> dict[Group, Tensor]:
@@ -98,13 +97,13 @@ def is_another(returned: Any, again: Any) -> bool:
     return tensors and not torch.equal(returned.nan_to_num(), again.nan_to_num())
 
 
-def _seen(call: WorkerCall, outputs: Sequence[Any]) -> dict[str, Any]:
+def _seen(call: WorkerCall, outputs: Sequence[Any]) -> list[Any]:
     named = zip(call.outputs, outputs, strict=True)
-    return {name: output for name, output in named if name not in call.opaque}
+    return [output for name, output in named if name not in call.opaque]
 
 
-def _are_equal(some: Mapping[str, Tensor], others: Mapping[str, Any]) -> bool:
-    pairs = ((one, others[name]) for name, one in some.items())
+def _are_equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    pairs = zip(some, others, strict=True)
     return all(isinstance(b, Tensor) and torch.equal(a, b) for a, b in pairs)
 
 

@@ -133,7 +133,9 @@ class Recorder(TorchDispatchMode):
         for name, value in list(frame.f_locals.items()):
             if not _is_kept(value) or len(self.held) == _HELD:
                 continue
-            what = (name, id(value), value._version)  # noqa: SLF001 - tells changes in place
+            # a tensor of inference mode counts no changes in place
+            version = 0 if value.is_inference() else value._version  # noqa: SLF001
+            what = (name, id(value), version)
             if what not in self._noted:
                 self._noted[what] = value
                 self.held.append((name[:_NAME], torch.clone(value)))

@@ -102,7 +102,7 @@ def test_other_numbers_send_to_check() -> None:
     one = replace(tried(), outcome=Outcome((VALUES, VALUES), held=False))
     text = " ".join(render_outcome(one, command="%").split())
     assert "The right answer is 2: <more>. Your code gives other numbers" in text
-    assert "%check exercise1" in text
+    assert f"%check exercise1 With right code: {one.question.because}" in text
 
 
 def test_right_guess_beside_other_numbers_is_told_as_right() -> None:

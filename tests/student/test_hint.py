@@ -470,6 +470,40 @@ def test_explain_runs_a_file_that_is_handed_over(run_grade: RunGrade) -> None:
     assert re.search(r"queries .*✓ the same values", click.unstyle(done.out))
 
 
+def test_hint_begins_with_what_keeps_a_run_from_its_end(
+    run_grade: RunGrade, tmp_path: Path
+) -> None:
+    thrown = (
+        "    output = weights @ x  # (b, t, k)\n    return output",
+        "    output = weights @ x",
+    )
+    other = ("weights = torch.softmax(scores, dim=-1)  # (b, t, t)", "weights = scores.softmax(1)")
+    text = edited(solution("exercise1"), thrown, other)
+    (tmp_path / "exercise1_attention.py").write_text(text, "utf-8")
+    done = run_grade("hint", "1", "self_attention", "--all", "--submission", tmp_path)
+    shown = " ".join(click.unstyle(done.out).split())
+    assert "1 Return what is due" in shown, shown
+    assert "Add up the attention weights" in shown.partition("1 Return what is due")[2]
+
+
+def test_hint_begins_with_what_others_use(run_grade: RunGrade, tmp_path: Path) -> None:
+    double = ("weights = torch.softmax(scores, dim=-1)  # (b, q, s)",
+              "weights = scores.softmax(-1).softmax(-1).detach()")  # fmt: skip
+    text = edited(solution("exercise1"), double)
+    (tmp_path / "exercise1_attention.py").write_text(text, "utf-8")
+    done = run_grade("hint", "1", "--submission", tmp_path)
+    assert "exercise1 · attention_weights" in click.unstyle(done.out)
+
+
+def test_hint_of_a_plain_number_sends_to_no_run(run_grade: RunGrade, tmp_path: Path) -> None:
+    text = edited(solution("exercise12"), ("(peak - floor) * wave", "(peak - floor) * wave * 0.9"))
+    (tmp_path / "exercise12_training.py").write_text(text, "utf-8")
+    done = run_grade("hint", "12", "learning_rate", "--all", "--submission", tmp_path)
+    shown = click.unstyle(done.out)
+    assert "hint" in shown
+    assert "explain" not in shown
+
+
 def test_explain_says_where_it_shows_if_the_values_of_its_run_are_right(
     run_grade: RunGrade, tmp_path: Path
 ) -> None:
@@ -482,6 +516,52 @@ def test_explain_says_where_it_shows_if_the_values_of_its_run_are_right(
         shown = " ".join(click.unstyle(done.out).split())
         right = "The values of this run are right. What is wrong shows in `gradient`"
         assert (right in shown) is said, shown
+
+
+def test_explain_shows_what_runs_in_inference_mode_to_its_end(shipped_engine: Engine) -> None:
+    mode = (
+        "    with torch.no_grad():\n        for",
+        "    with torch.inference_mode():\n        for",
+    )
+    text = edited(solution("exercise11"), mode)
+    file = "exercise11_generation.py"
+    rounds = {}
+    for name, body in (("plain", solution("exercise11")), ("own", text)):
+        trace = _trace(
+            shipped_engine, Source(file, units=((file, body),)), "exercise11", "generate"
+        )
+        rounds[name] = len({made.call for made in trace.made if "GivenModel" in made.call})
+    assert rounds["own"] == rounds["plain"] > 1
+
+
+def test_explain_shows_a_training_step_to_its_end(shipped_engine: Engine) -> None:
+    twice = ("return loss.item()", "return loss_function(model, batch).item()")
+    text, file = edited(solution("exercise12"), twice), "exercise12_training.py"
+    source = Source(file, units=((file, text),))
+    trace = _trace(shipped_engine, source, "exercise12", "training_step")
+    calls = {made.call for made in trace.made if "DroppingSublayer" in made.call}
+    assert len(calls) == 2
+
+
+def test_explain_names_a_step_at_the_line_that_makes_it(shipped_engine: Engine) -> None:
+    own = """        b, t, _ = x.shape
+        h = self.num_heads
+        q, k, v = (
+            layer(x).view(b, t, h, -1).transpose(1, 2)
+            for layer in (self.to_queries, self.to_keys, self.to_values)
+        )
+        w = ((q @ k.mT) / q.size(-1) ** 0.5).softmax(-1)
+        return self.unify_heads((w @ v).transpose(1, 2).reshape(b, t, -1))
+"""
+    text = solution("exercise3")
+    begin = text.index("        queries = self.to_queries(x)")
+    end = text.index("        ### END SOLUTION", begin)
+    text, file = f"{text[:begin]}{own}{text[end:]}", "exercise3_multi_head.py"
+    source = Source(file, units=((file, text),))
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    shown = click.unstyle(render_run(trace, "exercise3", "MultiHeadSelfAttention"))
+    assert re.search(r"softmax .* weights\n", shown), shown
+    assert "inside: weights" not in shown
 
 
 def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:

@@ -75,7 +75,7 @@ def test_start_fills_the_empty_folder_that_one_stands_in(
 def test_folder_s_readme_tells_of_pytest_pages_and_notebooks(course: Path) -> None:
     said = (course / "README.md").read_text(encoding="utf-8")
     for command in (
-        "pytest exercises/exercise1_attention.py",
+        "python -m pytest -k exercise1",
         "grade check exercise1 --html report.html",
         "grade train exercise12",
         "%load_ext grader",
@@ -190,6 +190,11 @@ def test_reset_puts_back_the_stub_and_keeps_every_copy(course: Path) -> None:
     assert own.read_bytes() == stub
     kept = sorted((course / "backups").iterdir())
     assert [path.read_text() for path in kept] == ["first", "second"]
+
+
+def test_reset_of_what_was_not_touched_keeps_no_copy(course: Path) -> None:
+    assert "backups" not in run_reset("3", course)
+    assert not (course / "backups").exists()
 
 
 def test_reset_keeps_a_notebook_a_notebook(pristine: Path, tmp_path: Path) -> None:

@@ -65,12 +65,15 @@ def test_nobody_is_asked_in_a_pipe(written: Path) -> None:
 
 
 @pytest.mark.usefixtures("somebody")
-def test_part_that_is_not_written_is_named_before_a_guess(course: Path) -> None:
-    done = typed(course, "exercise1")
+def test_guess_is_asked_for_before_there_is_code_and_kept(course: Path) -> None:
+    done = typed(course, "exercise1", answers="2\n\nq\n")
     assert done.exit_code == 0
-    assert "Your guess" not in done.output
+    assert done.output.count("Your guess, 1 to") == 3
     assert "This needs `attention_weights`, which is not written yet." in done.output
-    assert not (course / _KEPT).exists()
+    assert done.output.count("your guess is kept") == 1
+    assert (course / _KEPT).exists()
+    again = typed(course, "exercise1", "1")
+    assert "Your guess, 1 to" not in again.output  # it waits
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def messages(shown: Shown) -> dict[str, str]:
     ("arguments", "said"),
     [
         (["check", "exercise33"], "no exercise 'exercise33'; did you mean exercise3"),
+        (["check", "exercize3"], "no exercise 'exercize3'; did you mean exercise3?"),
         (["check", "multihead"], "no exercise 'multihead'; did you mean multi_head"),
         (["check", "zebra"], "no exercise 'zebra'; known: exercise1, exercise2"),
         (["check"], "as in: grade check 3; or give --all"),

@@ -626,3 +626,47 @@ def test_values_of_a_tuple_are_right_in_the_usual_cases(grade_text: GradeText) -
     assert find_check(result, "self_attention/property/large-scores").failed
     check = find_check(result, "self_attention/shape")
     assert check.next_step.endswith("which has the right values in the usual cases")
+
+
+def test_mistake_in_what_is_used_is_not_all_there_is(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise2"),
+        (
+            "self.to_keys = nn.Linear(embed_dim, head_dim, bias=bias)",
+            "self.to_keys = self.to_queries",
+        ),
+        (
+            "output = scaled_dot_product_attention(queries, keys, values)",
+            "output = (queries @ keys.mT).softmax(-2) @ values",
+        ),
+    )
+    result = grade_text({"exercise2": text, "exercise1": ATTENTION})
+    assert _told(result, "AttentionHead").startswith("At least in part: the same mistake as in")
+
+
+def test_part_of_what_is_known_of_a_used_function_is_told_as_a_part(grade_text: GradeText) -> None:
+    """What `generate` draws at another temperature shows in no value of its numeric cases."""
+    text = edited(
+        CACHED,
+        ("scaled = logits / temperature", "scaled = logits * temperature"),
+        ("scaled.topk(min(top_k, scaled.size(-1))", "scaled.topk(min(top_k + 1, scaled.size(-1))"),
+    )
+    result = grade_text({"exercise11": text})
+    told = {d.target: d.sentence for d in result.diagnoses}
+    assert "your output equals" not in told.get("generate", "").lower(), told
+
+
+def test_comparisons_lead_to_what_is_used_and_wrong(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise8"),
+        ("scores.masked_fill(hidden, -math.inf)", "scores.masked_fill(mask, -math.inf)"),
+        (
+            "    masked_scores = masked_scores.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)\n",
+            "",
+        ),
+        ("torch.softmax(masked_scores, dim=-1)", "masked_scores.softmax(1).nan_to_num(0.0)"),
+        ("    weights = weights.masked_fill(hidden, 0.0)  # (b, q, s)\n", ""),
+    )
+    result = grade_text({"exercise8": text, "exercise3": HEADS})
+    check = find_check(result, "MaskedMultiHeadAttention/property/causal")
+    assert check.next_step.endswith("which is not right yet: start there")
