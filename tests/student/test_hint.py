@@ -543,6 +543,21 @@ def test_explain_shows_a_training_step_to_its_end(shipped_engine: Engine) -> Non
     assert len(calls) == 2
 
 
+def test_explain_calls_no_step_wrong_that_was_not_reached(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise10"),
+        ("positions = torch.arange(t, device", "positions = torch.arange(self.max_len, device"),
+        ("decoded = self.decoder(embedded)", "decoded = self.decoder(self.norm(embedded))"),
+        ("hidden = self.norm(decoded)", "hidden = decoded"),
+    )
+    file = "exercise10_language_model.py"
+    source = Source(file, units=((file, text),))
+    trace = _trace(shipped_engine, source, "exercise10", "LanguageModel")
+    states = [step.state for step in trace.steps]
+    ended = states.index(State.NOT_REACHED)
+    assert State.WRONG not in states[ended:], states
+
+
 def test_explain_names_a_step_at_the_line_that_makes_it(shipped_engine: Engine) -> None:
     own = """        b, t, _ = x.shape
         h = self.num_heads

@@ -660,13 +660,32 @@ def test_comparisons_lead_to_what_is_used_and_wrong(grade_text: GradeText) -> No
     text = edited(
         solution("exercise8"),
         ("scores.masked_fill(hidden, -math.inf)", "scores.masked_fill(mask, -math.inf)"),
-        (
-            "    masked_scores = masked_scores.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)\n",
-            "",
-        ),
+        ("masked_scores.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)", "masked_scores"),
         ("torch.softmax(masked_scores, dim=-1)", "masked_scores.softmax(1).nan_to_num(0.0)"),
         ("    weights = weights.masked_fill(hidden, 0.0)  # (b, q, s)\n", ""),
     )
     result = grade_text({"exercise8": text, "exercise3": HEADS})
     check = find_check(result, "MaskedMultiHeadAttention/property/causal")
     assert check.next_step.endswith("which is not right yet: start there")
+
+
+def test_mistakes_of_two_used_functions_lead_there(grade_text: GradeText) -> None:
+    """Each of them is named, and the module's own checks fail by both: no hint stands above."""
+    turn, back = "heads_first = split.transpose(1, 2)", "time_first = separated.transpose(1, 2)"
+    folded = (turn, "heads_first = split.reshape(b, num_heads, t, d)")
+    text = edited(HEADS, folded, (back, "time_first = separated.reshape(b, t, num_heads, d)"))
+    result = grade_text({"exercise3": text})
+    check = find_check(result, "MultiHeadSelfAttention/numeric")
+    assert check.next_step.endswith("which is not right yet: start there")
+
+
+def test_mistake_of_a_used_function_is_told_with_its_place(grade_text: GradeText) -> None:
+    text = edited(
+        CACHED,
+        ("scaled = logits / temperature", "scaled = logits * temperature"),
+        ("scaled < largest[:, -1:]", "scaled <= largest[:, -1:]"),
+    )
+    result = grade_text({"exercise11": text})
+    told = next((d for d in result.diagnoses if d.target == "generate"), None)
+    assert told is not None
+    assert "next_token_probabilities" in told.sentence, told
