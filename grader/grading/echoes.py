@@ -107,11 +107,14 @@ class Behind:
         said = f"At least in part: the {_same(self._shown)} {found.evidence}"
         return replace(found, hint="", evidence=said)
 
-    def as_part(self, found: Diagnosis) -> Diagnosis:
+    def as_part(self, found: Diagnosis | None) -> Diagnosis | None:
         """Return a diagnosis as a part of what is known of one that the target uses, if it is.
 
-        The rest of that acts here as well, in cases that no value shows, such as draws.
+        The rest of that acts here as well, in cases that no value shows, such as draws. What is a
+        mistake of what is used, and is not known there, is told with its place.
         """
+        if found is None:
+            return None
         for one in self.around:
             known = one.diagnosis
             if known is None or known.either or not set(found.bugs) <= set(known.bugs):

@@ -262,7 +262,7 @@ def _diagnose(
         return _Known(_with(nothing, plain) if plain else None, plain)
     said = {check for one in plain for check in one.failed(evidence, results)}
     whole = Aside(said=said, allows=behind.allows, rank=behind.rank)
-    known = diagnose(evidence, results, suspects, pairs, whole, whole=True)
+    known = behind.as_part(diagnose(evidence, results, suspects, pairs, whole, whole=True))
     covered = checks_failed_by(evidence, results, known.bugs if known else ())
     rest = {r.id for r in results if r.failed and r.kind is not Kind.BUG} - covered - said
     biases = any(one.of_biases for one in plain)
@@ -304,7 +304,7 @@ def _beside(
     covered = checks_failed_by(evidence, results, shown)
     beyond = acting_beside(evidence, known.bugs, deviations)
     others = [d for d in beyond if not d.failed(evidence, results) <= covered]
-    return _Known(_with(behind.beyond(behind.as_part(known)), others), others)
+    return _Known(_with(behind.beyond(known), others), others)
 
 
 def _is_told(result: CheckResult, aside: Aside) -> bool:
