@@ -186,7 +186,8 @@ def test_reset_puts_back_the_stub_and_keeps_every_copy(course: Path) -> None:
     stub = own.read_bytes()
     for text in ("first", "second"):
         own.write_text(text)
-        run_reset("3", course)
+        said = run_reset("3", course)
+        assert "what you had is in backups/exercise3_multi_head." in " ".join(said.split())
     assert own.read_bytes() == stub
     kept = sorted((course / "backups").iterdir())
     assert [path.read_text() for path in kept] == ["first", "second"]
