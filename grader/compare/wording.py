@@ -160,4 +160,5 @@ def drawn(evidence: Evidence) -> Diagnosis | None:
         hint="Look for a dropout that acts though nobody trains, or for numbers drawn at random.",
         evidence="Two calls with the same input give different outputs: something is drawn at "
         "random.",
+        whole=False,  # what is wrong beside that no value can tell
     )

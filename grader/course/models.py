@@ -39,7 +39,7 @@ class Property(Record):
     """What holds for every right answer; each kind is a module of `grader.properties`."""
 
     by_values: ClassVar[bool] = False  # says nothing new where the values are wrong
-    compares: ClassVar[bool] = False  # two runs of the submission: any part of it may spoil that
+    compares: ClassVar[bool] = False  # its answers with each other: what it uses may spoil them
     step_alone: ClassVar[str] = ""  # what to do about its deviation, where that is so by itself
     of_parts: ClassVar[bool] = False  # compares values of a factory made of correct parts
     claim: ClassVar[bool] = False  # who passes it has no mistake that fails it

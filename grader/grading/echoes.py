@@ -104,8 +104,7 @@ class Behind:
         """
         if found is None or not self.named.issuperset(found.bugs):
             return None
-        said = f"At least in part: the {_same(self._shown)} {found.evidence}"
-        return replace(found, hint="", evidence=said)
+        return replace(found, hint="", evidence=f"{_partly(self._shown)} {found.evidence}")
 
     def as_part(self, found: Diagnosis | None) -> Diagnosis | None:
         """Return a diagnosis as a part of what is known of one that the target uses, if it is.
@@ -120,7 +119,7 @@ class Behind:
             if known is None or known.either or not set(found.bugs) <= set(known.bugs):
                 continue
             if not known.whole or set(found.bugs) != set(known.bugs):
-                return replace(found, hint="", evidence=f"At least in part: the {_same([one])}")
+                return replace(found, hint="", evidence=_partly([one]))
         book, own = self.evidence.key.book, self.evidence.target.name
         wrong = {one.evidence.target.name for one in self.around} - self._right
         places = dict.fromkeys(book.by_key(way).target for way in found.ways)
@@ -180,6 +179,10 @@ def _known(one: Judged) -> set[str]:
     if is_wrong(one.checks):
         return set()
     return {f"{c.target}/{c.id.name}" for c in one.checks if c.kind is Kind.BUG and c.failed}
+
+
+def _partly(shown: Sequence[Judged]) -> str:
+    return f"At least in part: the {_same(shown)}"
 
 
 def _same(shown: Sequence[Judged]) -> str:

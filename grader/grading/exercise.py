@@ -172,7 +172,7 @@ def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
     found = known.diagnosis
     covered = checks_failed_by(evidence, results, found.bugs if found else ())
     results = _told_by_name(tell(evidence, known.deviations, results), covered)
-    if found and replace(found, deviations=(), whole=True) == drawn(evidence):
+    if found and replace(found, deviations=()) == drawn(evidence):
         results = _without_comparisons(evidence, results, found.hint)
     if found and found.bugs:
         results = point_to_hint(evidence, results, found, behind.own(found.bugs))
