@@ -38,6 +38,7 @@
 # $$Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V,
 # \qquad W_Q, W_K, W_V \in \mathbb{R}^{k \times d}$$
 #
+# Here $k$ is `embed_dim`, the width of what comes in, and $d$ is `head_dim`, the width of a head.
 # With `bias=True` a learned vector of width $d$ is added to each. A head is then
 #
 # $$Y = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right) V.$$

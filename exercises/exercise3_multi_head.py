@@ -48,8 +48,8 @@
 #
 # | step | shape | |
 # | --- | --- | --- |
-# | x | (b, t, k) | |
-# | queries, keys, values | (b, t, h*d) | heads side by side |
+# | x | (b, t, k) | k is `embed_dim` |
+# | queries, keys, values | (b, t, h*d) | h heads of width d, side by side |
 # | each of them split | (b, t, h, d) | a vector for each head |
 # | heads before time | (b, h, t, d) | two axes change places |
 # | folded | (b*h, t, d) | row n*h + i is head i of sample n |

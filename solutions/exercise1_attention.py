@@ -22,10 +22,11 @@
 #
 # ## What it is for
 #
-# A sentence reaches a model as a row of vectors, one for each word, and each was looked up without
-# a glance at its neighbours. In "the cup hit the tile and it broke", the vector of *it* cannot know
-# what broke. Attention lets positions look at one another: every position gets a new vector, which
-# is a weighted mean over all positions, and the weights come from how well the vectors match.
+# A sentence reaches a model as a sequence of vectors, one for each word, and each was looked up
+# without a glance at its neighbours. In "the cup hit the tile and it broke", the vector of *it*
+# cannot know what broke. Attention lets positions look at one another: every position gets a new
+# vector, which is a weighted mean over all positions, and the weights come from how well the
+# vectors match.
 #
 # Attention has three roles, and each may be played by a tensor of its own:
 #
@@ -54,9 +55,9 @@
 #
 # ## Shapes, step by step
 #
-# Shapes are written with letters. A batch has b samples, each a row of t positions with a vector of
-# k numbers each: x is (b, t, k). Where queries and keys are tensors of their own, there are q
-# queries and s keys, both d wide, and the values are w wide.
+# Shapes are written with letters. A batch has b samples, each a sequence of t positions with a
+# vector of k numbers each: x is (b, t, k). Where queries and keys are tensors of their own, there
+# are q queries and s keys, both d wide, and the values are w wide.
 #
 # | step | shape | |
 # | --- | --- | --- |
@@ -81,6 +82,8 @@
 # the same $X$ as query and key, the scaled weights begin 0.4011, 0.1978, 0.4011.
 #
 # ## Traps
+#
+# No need to learn them by heart: a report leads back to the one that fits your code.
 #
 # - **The softmax runs along the wrong axis.** The columns of the weights sum to one and the rows do
 #   not. With as many queries as keys the shapes still fit, so look at the sums. If every weight is

@@ -88,7 +88,7 @@
 # - **Adding x.** The skip connection belongs to the encoder layer (exercise 5). Added here as well,
 #   it counts twice.
 # - **The time axis joined in.** Flattening time and embedding, or normalizing over time, lets
-#   positions mix. Change one position of the input: no other row of the output may move.
+#   positions mix. Change one position of the input: the output at all others must stay.
 # - **In place.** An activation told to work in place is safe on a tensor of your own, and not on
 #   the caller's.
 #

@@ -21,10 +21,10 @@
 #
 # ## What it is for
 #
-# Everything comes together: a review goes in as a row of token numbers, and out comes how probable
-# each class is, "glad" or "cross", say. The encoder is a stack of the layers that you have written.
-# Around it this exercise puts an entrance, which turns tokens into vectors that know their places,
-# and an exit, which makes one verdict of many vectors.
+# Everything comes together: a review goes in as a sequence of token numbers, and out comes how
+# probable each class is, "glad" or "cross", say. The encoder is a stack of the layers that you have
+# written. Around it this exercise puts an entrance, which turns tokens into vectors that know their
+# places, and an exit, which makes one verdict of many vectors.
 #
 # You write the model around a given encoder first, then a function that builds the whole from your
 # own exercises 3 to 5.
