@@ -98,7 +98,8 @@
 # - **A scale that goes unheard.** Call your function with two different values of `scale`: if the
 #   answer stays the same, the default is always used. Zero is a scale like any other, and Python
 #   takes it for false: ask whether a scale was given, not whether it is true.
-# - **A scale too many.** `self_attention` has none, whatever the width.
+# - **A scale too many.** `self_attention` has none, whatever the width. The other form has one: if
+#   a function that you call scales, do not scale again.
 # - **Keys and queries exchanged.** With equal lengths you get a matrix of the right shape that is
 #   the transpose of the right one before the softmax. The bare form cannot show it: there the
 #   scores are symmetric.

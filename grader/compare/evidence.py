@@ -206,7 +206,7 @@ LOST_AXIS = (
 )
 NOT_FINITE = (
     "find the first line that makes one: a division by zero, 0 * inf, inf - inf (as in a row of "
-    "nothing but -inf), or an exp that overflows"
+    "nothing but -inf), a log of zero, or an exp that overflows"
 )
 READ_LINE = "read the line, and print the shapes just before it"
 NEW_TENSOR = (

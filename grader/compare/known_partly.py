@@ -10,14 +10,23 @@ from functools import cached_property
 
 import numpy as np
 
+from grader.compare.covered import acts_in
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, value_rows
+from grader.compare.steps import StepsFound, calls_to_record
 from grader.compare.telling import outputs_of, telling
-from grader.compare.wording import nearness, ways_of
+from grader.compare.wording import (
+    WrongCases,
+    broken_steps,
+    located,
+    nearness,
+    of_others,
+    ways_of,
+)
 from grader.course.expressions import TensorSpec
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, DrawnCase
@@ -53,11 +62,11 @@ def known_partly(
     evidence: Evidence,
     pairs: Callable[[], Mapping[str, Suspects]],
     aside: Aside,
-    located: Diagnosis | None,
+    steps: StepsFound | None,
 ) -> Diagnosis | None:
     """Return a diagnosis that names what alone explains some cases, and breaks no right one.
 
-    It goes on from what is `located`. `pairs` gives two bugs at once.
+    It goes on from how far the `steps` are right. `pairs` gives two bugs at once.
     """
     name = evidence.target.name
     own = evidence.key.suspects.get(name)
@@ -68,7 +77,7 @@ def known_partly(
         return None
     tolerances = (STRICT, LAX) if look.is_rounded else (STRICT,)
     for look.tolerance in tolerances:
-        if found := _of_some(look, own, pairs, located):
+        if found := _of_some(look, own, pairs, steps):
             return found
     return None
 
@@ -84,14 +93,18 @@ def known_split(
     look = _Look(evidence, aside, own)
     both = pairs().get(name) if look.wrong.sum() > 1 else None
     split = look.split(own, both) if both is not None else None
-    return _worded(evidence, *split, look.count_wrong(), None, drawn=False) if split else None
+    if split is None:
+        return None
+    found, rest = split
+    wrong = look.count_wrong(found[0].explained)
+    return _worded(evidence, found, rest, wrong, None, drawn=False)
 
 
 def _of_some(
     look: "_Look",
     own: Suspects,
     pairs: Callable[[], Mapping[str, Suspects]],
-    located: Diagnosis | None,
+    steps: StepsFound | None,
 ) -> Diagnosis | None:
     evidence, aside, name = look.evidence, look.aside, look.evidence.target.name
     singles = own.of_values(look.rows)
@@ -107,8 +120,9 @@ def _of_some(
     left = left_by_text(evidence, [fit.names for fit in rest], aside)
     rest = [fit for fit in rest if fit.names in left]
     alone = rest if own.count_behaviours(fit.names for fit in rest) == 1 else []
-    drawn = look.is_drawn_beyond(found[0].explained)
-    return _worded(evidence, found, alone[:1], look.count_wrong(), located, drawn=drawn)
+    explained = found[0].explained
+    wrong, drawn = look.count_wrong(explained), look.is_drawn_beyond(explained)
+    return _worded(evidence, found, alone[:1], wrong, steps, drawn=drawn)
 
 
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
@@ -165,10 +179,16 @@ class _Look:
         drawn = [case for case, one in zip(cases, random, strict=True) if one]
         return np.array([case in drawn for case in cases], dtype=bool)
 
-    def count_wrong(self) -> tuple[int, int]:
-        """Return how many cases are wrong, and how many of them gave an output."""
+    def count_wrong(self, explained: Array) -> WrongCases:
+        """Count the wrong cases, of which some are explained."""
         wrong = [call for call, right in zip(self.calls, self.right, strict=True) if not right]
-        return len(wrong), sum(self._ended(call) for call in wrong)
+        here, others = (
+            {self.evidence.case(self.calls[i]).group for i in np.flatnonzero(~self.right & rows)}
+            for rows in (explained, ~explained)
+        )
+        alone = len(others) == 1 and not others & {PLAIN, *here}
+        of = f", of `numeric/{min(others)}`," if alone else ""
+        return WrongCases(len(wrong), sum(self._ended(call) for call in wrong), of)
 
     def is_drawn_beyond(self, explained: Array) -> bool:
         """Whether outputs of all other wrong cases are drawn at random."""
@@ -335,44 +355,37 @@ def _worded(
     evidence: Evidence,
     found: Sequence[_Fit],
     rest: Sequence[_Fit],
-    cases: tuple[int, int],
-    located: Diagnosis | None,
+    wrong: WrongCases,
+    steps: StepsFound | None,
     *,
     drawn: bool,
 ) -> Diagnosis:
-    book, wrong = evidence.key.book, cases[0]
+    book = evidence.key.book
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
+    acting = [bug for bug in groups[0] if len(groups) == 1 and _acts(evidence, bug)]
+    first = located(evidence, steps and steps.broken_by(broken_steps(evidence, acting)))
+    for group in groups:  # what breaks the first wrong step is to be mended first
+        group.sort(key=lambda bug: first is not None and bug.step != first.step)
     bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    others = _of_others(cases, count, alone, drawn=drawn)
-    some = f"{wrong} cases are wrong. In {count} of them"
-    where = some if count < wrong else f"In all {wrong} wrong cases"
+    others = of_others(wrong, count, alone, drawn=drawn)
+    some = f"{wrong.cases} cases are wrong. In {count} of them"
+    where = some if count < wrong.cases else f"In all {wrong.cases} wrong cases"
     said = (
         f"{where} your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. {others if count < wrong else _NOT_ALL}."
+        f"what comes out when {ways_of(groups)}. {others if count < wrong.cases else _NOT_ALL}."
     )
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
-        step=located.step if located else "",
+        step=first.step if first else "",
         hint=bugs[0].hints[0],
-        evidence=f"{located.evidence} {said}" if located and count < wrong else said,
+        evidence=f"{first.evidence} {said}" if first and count < wrong.cases else said,
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
 
 
-def _of_others(
-    cases: tuple[int, int], count: int, alone: Sequence[Sequence[KnownBug]], *, drawn: bool
-) -> str:
-    """Say what is so of the wrong cases that the first bugs do not explain.
-
-    `cases` are how many are wrong, and how many of these gave an output; those that are left may be
-    `drawn` at random.
-    """
-    wrong, compared = cases
-    left = f"In the other {'one' if wrong - count == 1 else wrong - count}"
-    if alone:
-        return f"{left} it equals what comes out when {ways_of(alone)}"
-    if drawn:
-        return f"{left} two runs give two outputs: they cannot be compared"
-    return f"{left} it does not" if compared > count else f"{left} no output came"
+def _acts(evidence: Evidence, bug: KnownBug) -> bool:
+    """Whether a bug changes the outputs of the cases that steps are looked for in."""
+    cases = {evidence.case(call).name for call in calls_to_record(evidence)}
+    return any(acts_in(evidence, bug.id, case) for case in cases)

@@ -15,7 +15,7 @@ from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
 from grader.compare.signature import LAX, STRICT, beyond, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound, held_by, orders_of
-from grader.compare.wording import alternatives, ways_of
+from grader.compare.wording import alternatives, broken_steps, ways_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import Diagnosis, State
@@ -104,13 +104,12 @@ class _Look:
         self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound
     ) -> Diagnosis | None:
         """Name the bug of a step by what its variable ended up with, or else got first."""
-        told = steps.told(upto=name)
         if rows := self._rows(name, [one[-1] if one else None for one in held]):
-            return self._word(rows, name, f"{told} Your `{name}` is")
+            return self._word(rows, name, steps, f"Your `{name}` is")
         if any(len(one) > 1 for one in held):
             rows = self._rows(name, [one[0] if one else None for one in held])
             if len({self.suspects.names[row] for row in rows}) == 1:
-                return self._word(rows, name, f"{told} At first your `{name}` is")
+                return self._word(rows, name, steps, f"At first your `{name}` is")
         return None
 
     def _rows(self, name: str, held: Sequence[Array | None]) -> list[int]:
@@ -143,7 +142,9 @@ class _Look:
         tolerance = self.tolerance if held.dtype == np.float64 else LAX
         return any(_same(sign_step(order), wanted, tolerance) for order in orders_of(held))
 
-    def _word(self, rows: Sequence[int], name: str, told: str) -> Diagnosis | None:
+    def _word(
+        self, rows: Sequence[int], name: str, steps: StepsFound, said: str
+    ) -> Diagnosis | None:
         names = [self.suspects.names[row] for row in rows]
         found = left_by_text(self.evidence, names, self.aside)
         if self.suspects.count_behaviours(found) > LISTED:
@@ -151,13 +152,16 @@ class _Look:
         book = self.evidence.key.book
         bugs = [book.by_key(key) for key in dict.fromkeys(key for keys in found for key in keys)]
         ways = ways_of([[bug] for bug in bugs], "; or when ")
+        either = alternatives(bugs)
+        open_too = () if either else broken_steps(self.evidence, bugs)
+        told = steps.broken_by([one for one in open_too if one != name]).told(upto=name)
         return Diagnosis(
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
             step=name,
             hint=bugs[0].hints[0],
-            evidence=f"{told} what comes out when {ways}.",
-            either=alternatives(bugs),
+            evidence=f"{told} {said} what comes out when {ways}.",
+            either=either,
             ways=tuple(bug.name for bug in bugs),
         )
 

@@ -39,6 +39,19 @@ class StepsFound:
         """The first step that went wrong, "" where none is known."""
         return next((name for name, state in self.states.items() if state is State.WRONG), "")
 
+    def broken_by(self, bugs: Sequence[str]) -> "StepsFound":
+        """Say what is known where bugs break some steps: what follows from those is left open.
+
+        So is one of them that was made: it need not be what is used.
+        """
+        states, wrong = {**self.states}, False
+        for name, state in self.states.items():
+            if name in bugs and state in (State.OPEN, State.WRONG):
+                states[name], wrong = State.WRONG, True
+            elif (name in bugs or wrong) and state is not State.NOT_REACHED:
+                states[name] = State.OPEN
+        return replace(self, states=states)
+
     @property
     def sentence(self) -> str:
         """`queries ✓ keys ✓ scores ✗`."""

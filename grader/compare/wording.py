@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log10
+from typing import NamedTuple
 
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.outcomes import judge_call
@@ -86,6 +87,30 @@ def named(
     )
 
 
+class WrongCases(NamedTuple):
+    """How many cases are wrong, how many of them gave an output, and which are not explained."""
+
+    cases: int
+    ended: int
+    of: str  # the part of the points that all of those belong to, as part of a sentence
+
+
+def of_others(
+    wrong: WrongCases, count: int, alone: Sequence[Sequence[KnownBug]], *, drawn: bool
+) -> str:
+    """Say what is so of the wrong cases that the first bugs do not explain.
+
+    Those may be `drawn` at random.
+    """
+    others = wrong.cases - count
+    left = f"In the other {'one' if others == 1 else others}{wrong.of}"
+    if alone:
+        return f"{left} it equals what comes out when {ways_of(alone)}"
+    if drawn:
+        return f"{left} two runs give two outputs: they cannot be compared"
+    return f"{left} it does not" if wrong.ended > count else f"{left} no output came"
+
+
 def broken_steps(evidence: Evidence, bugs: Sequence[KnownBug]) -> tuple[str, ...]:
     """Return the steps that some bugs make wrong, in order."""
     broken = {bug.step for bug in bugs}
@@ -124,9 +149,9 @@ def first_wrong_call(evidence: Evidence) -> Call | None:
     return None
 
 
-def located(evidence: Evidence, steps: StepsFound) -> Diagnosis | None:
+def located(evidence: Evidence, steps: StepsFound | None) -> Diagnosis | None:
     """Put into words how far a run was right; None where no step is known to be wrong."""
-    if not steps.wrong:
+    if steps is None or not steps.wrong:
         return None
     hint = f"ook at what `{steps.wrong}` is made of, and how"
     if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:

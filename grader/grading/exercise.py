@@ -26,7 +26,7 @@ from grader.compare.left_aside import Aside
 from grader.compare.lost import astray
 from grader.compare.relation import related
 from grader.compare.signature import step_calls
-from grader.compare.steps import calls_to_record, find_steps
+from grader.compare.steps import StepsFound, calls_to_record, find_steps
 from grader.compare.wording import drawn, first_wrong_call, located
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise
@@ -327,22 +327,22 @@ def _locate(
     if not behind.used and (found := known_split(evidence, pairs, aside)):
         return found
     known = behind.named or not behind.used
-    located = _first_wrong(evidence, results, rounds, aside) if known else None
-    if located and located.bugs:
-        return behind.in_part(located) or located
+    first = _first_wrong(evidence, results, rounds, aside) if known else None
+    if isinstance(first, Diagnosis):
+        return behind.in_part(first) or first
     by_structure = known_structure(evidence, results, pairs, aside)
     if behind.used:
         # bugs of its own may fit some cases by chance
         found = by_structure or known_partly(evidence, pairs, aside, None)
         return behind.in_part(found) or by_structure
-    by_cases = by_structure or known_partly(evidence, pairs, aside, located)
-    return by_cases or drawn(evidence) or related(evidence, located)
+    by_cases = by_structure or known_partly(evidence, pairs, aside, first)
+    return by_cases or drawn(evidence) or related(evidence, located(evidence, first))
 
 
 def _first_wrong(
     evidence: Evidence, results: Sequence[CheckResult], rounds: Rounds, aside: Aside
-) -> Diagnosis | None:
-    """Find the first step that went wrong, and its bug where that is known."""
+) -> Diagnosis | StepsFound | None:
+    """Find the bug that made the first wrong step, or how far the steps are right."""
     numeric = [r for r in results if r.kind is Kind.NUMERIC and r.status is Status.FAILED]
     if not numeric or not evidence.target.steps:
         return None
@@ -359,7 +359,7 @@ def _first_wrong(
     if early and (known := known_step(evidence, recorded, early, aside, guessed=guessed)):
         return known
     found = find_steps(evidence, {call.id: recorded[call.id] for call in calls})
-    return located(evidence, found) if found and first_wrong_call(evidence) else None
+    return found if first_wrong_call(evidence) else None
 
 
 def _is_guessed(evidence: Evidence) -> bool:

@@ -159,9 +159,9 @@ def _trace(
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    told = _steps_told(evidence, run.result.diagnoses, case.name)
+    told, broken = _steps_told(evidence, run.result.diagnoses, case.name)
     found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
-    expected, states = key.steps(call.id), found.states if found else {}
+    expected, states = key.steps(call.id), found.broken_by(broken).states if found else {}
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
     unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
@@ -183,17 +183,23 @@ def _trace(
     )
 
 
-def _steps_told(evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str) -> tuple[str, ...]:
-    """The steps that a target's bugs break, in order: of several, those that act in a case."""
+def _steps_told(
+    evidence: Evidence, diagnoses: Sequence[Diagnosis], case: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The steps that are told to be wrong, in order, and those that a target's bugs break.
+
+    Of several bugs, those count that act in a case.
+    """
     name = evidence.target.name
     told = next((d for d in diagnoses if d.target == name and d.bugs), None)
     if told is None:
-        return ()
+        return (), ()
     bugs = [evidence.key.book.by_key(way) for way in told.ways]
     acting = [bug for bug in bugs if acts_in(evidence, bug.id, case)]
-    if acting and not told.either and told.step in {bug.step for bug in bugs}:
-        return broken_steps(evidence, acting)
-    return (told.step,) if told.step else ()
+    broken = () if told.either else broken_steps(evidence, acting)
+    if broken and told.step in {bug.step for bug in bugs}:
+        return broken, broken
+    return (told.step,) if told.step else (), broken
 
 
 def _goes_on(made: Sequence[Made]) -> bool:

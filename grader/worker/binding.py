@@ -22,6 +22,7 @@ Memory = dict[str, Form]  # parameter name -> the form that its shape showed, wh
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LETTER = re.compile(r"(?:\w+\.)*[wb]?_?[a-z](?:\.(?:weight|bias))?", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
@@ -103,6 +104,18 @@ def _as_registered(sets: Sequence[Sequence[Item]]) -> list[Item]:
     return sorted(itertools.chain(*sets), key=lambda item: places.get(item.members[0], len(places)))
 
 
+def may_lie_otherwise(items: Sequence[Item], roles: Sequence[Role]) -> bool:
+    """Whether other instances' shapes may tell how parameters lie.
+
+    They do so for raw matrices, and for a list of layers where several roles may be fused in each.
+    """
+    fused = any(run[0].kind is RoleKind.LINEAR for run in _runs(roles))
+    return any(
+        item.parameters[0].dim() > 1 and (item.raw or (fused and bool(NUMBER.search(item.name))))
+        for item in items
+    )
+
+
 def own_items(module: nn.Module, given: Iterable[nn.Module]) -> list[Item]:
     """Return the module's own parameters in order of registration, each once under its names."""
     excluded = {id(p) for sublayer in given for p in sublayer.parameters()}
@@ -178,8 +191,13 @@ class _Search:
             self.memory[item.name] = found[0].form
         elif found and found[0].form is not Form.IN_OUT:  # the likeliest, until a shape tells more
             self.memory.setdefault(item.name, found[0].form)
-        remembered = [layout for layout in found if layout.form is self.memory.get(item.name)]
+        remembered = [layout for layout in found if layout.form is self._remembered(item)]
         return remembered or found
+
+    def _remembered(self, item: Item) -> Form | None:
+        """The form that a parameter has elsewhere; a bias lies as its layer's weight does."""
+        weight = f"{_layer_of(item.name)}.weight"
+        return self.memory.get(weight if weight in self.memory else item.name)
 
     def _fits(self, role: Role, item: Item) -> bool:
         return bool(fitting_layouts([role], item)) and not self._parts_a_layer(role, item)
@@ -259,7 +277,8 @@ class _Search:
             for run in runs:
                 if not fitting_layouts(run, item) or any(self._fits(r, item) for r in self.roles):
                     continue
-                if len(item.parameters) == len(run):
+                of_each = self._remembered(item) is Form.LISTED_ROLES
+                if len(item.parameters) == len(run) and not of_each:
                     continue  # a list of layers, each of which plays one
                 if any(_is_other_kind(item.meant, r) or self._parts_a_layer(r, item) for r in run):
                     continue  # as a bias of too many, which is as long as some norms' weights

@@ -1,15 +1,12 @@
 """Binds what a factory assembled from layers of its own: each block of a stack by itself."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.worker.binding import Bond, Memory, bind
+from grader.worker.binding import NUMBER, Bond, Memory, bind
 from grader.worker.layouts import Item
 from grader.worker.names import block_of
 from grader.worker.protocol import Role, RoleKind
-
-_NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")
 
 
 @dataclass
@@ -47,11 +44,11 @@ def _blocks(items: Sequence[Item], roles: Sequence[Role]) -> dict[str, _Block]:
     stack = [name for name in blocks if name]
     lists: dict[str, set[int]] = {}
     for item in items:
-        for found in _NUMBER.finditer(item.name):
+        for found in NUMBER.finditer(item.name):
             lists.setdefault(item.name[: found.start()], set()).add(int(found.group()))
     as_long = {start: sorted(seen) for start, seen in lists.items() if len(seen) == len(stack)}
     for item in items:
-        for found in _NUMBER.finditer(item.name):
+        for found in NUMBER.finditer(item.name):
             if places := as_long.get(item.name[: found.start()]):
                 block = blocks[stack[places.index(int(found.group()))]]
                 one = _without(item, found.start(), found.end() + 1)

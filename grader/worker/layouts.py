@@ -23,6 +23,7 @@ class Form(Enum):
     TURNED = auto()  # a table, as a layer that reads one-hot rows holds it
     LISTED = auto()
     LISTED_INPUTS = auto()
+    LISTED_ROLES = auto()  # each member holds a part of every role
     IN_OUT = auto()
     OUT_IN = auto()
     N_IN_O = auto()
@@ -135,18 +136,19 @@ def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
     shape = (sum(role.shape[0] for role in roles), *first.shape[1:])
     if prod(shape) != prod(item.shape):
         return []
+    fused = len(roles) if len({role.shape for role in roles}) == 1 else 1
     if first.kind is not RoleKind.LINEAR:
-        return _plain_layouts(shape, item)
+        return _plain_layouts(shape, item, fused)
     stacked = len(roles) if len(roles) > 1 else None
     if item.forms is not None:
         found = _linear_layouts(shape, item.shape, stacked)
         return [layout for layout in found if layout.form in item.forms]
     if not item.raw:
-        return _owned_layouts(shape, item)
+        return _owned_layouts(shape, item, fused)
     return _linear_layouts(shape, item.shape, stacked)
 
 
-def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
+def _plain_layouts(shape: Shape, item: Item, fused: int) -> list[Layout]:
     """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
 
     A linear layer without bias that reads one-hot rows holds a table, turned.
@@ -157,11 +159,13 @@ def _plain_layouts(shape: Shape, item: Item) -> list[Layout]:
     same = _squeezed(item.shape) == _squeezed(shape)
     folds = item.raw or bool(item.forms)
     split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and folds
-    listed = len(shape) == 1 and len(item.parameters) > 1
-    return [Layout(Form.AS_IT_IS, shape, order)] if same or split or listed else []
+    found = [Layout(Form.AS_IT_IS, shape, order)] if same or split else []
+    if len(shape) == 1 and len(item.parameters) > 1:
+        return found or _listed_layouts(Form.AS_IT_IS, shape, item, fused)
+    return found
 
 
-def _owned_layouts(shape: Shape, item: Item) -> list[Layout]:
+def _owned_layouts(shape: Shape, item: Item, fused: int) -> list[Layout]:
     """A layer of torch's own: (out, in), width-one axes behind, lists stacked in front."""
     out, inner = shape
     one = tuple(item.parameters[0].shape)
@@ -170,10 +174,25 @@ def _owned_layouts(shape: Shape, item: Item) -> list[Layout]:
         return [Layout(Form.AS_IT_IS, shape, (0, 1))] if width_one else []
     count = len(item.parameters)
     if one[:2] == (out // count, inner):
-        return [Layout(Form.LISTED, shape, (0, 1))]
+        return _listed_layouts(Form.LISTED, shape, item, fused)
     if one[:2] == (out, inner // count):
         return [Layout(Form.LISTED_INPUTS, (out, count, inner // count), (1, 0, 2))]
     return []
+
+
+def _listed_layouts(form: Form, shape: Shape, item: Item, fused: int) -> list[Layout]:
+    """A list's members stacked in front: each is of one role, or holds a part of every role.
+
+    Of three roles, two members can only hold a part of each, and six may do so.
+    """
+    count, (out, *inner) = len(item.parameters), shape
+    plain = Layout(form, shape, tuple(range(len(shape))))
+    split = (fused, count, out // (fused * count), *inner)
+    of_each = Layout(Form.LISTED_ROLES, split, (1, 0, *range(2, len(split))))
+    return [
+        *([plain] if count % fused == 0 or fused % count == 0 else []),
+        *([of_each] if fused > 1 and out % (fused * count) == 0 else []),
+    ]
 
 
 def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> list[Layout]:

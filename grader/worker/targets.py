@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from grader.worker.attached import named
-from grader.worker.binding import Bond, Memory, Unbound, bind
+from grader.worker.binding import Bond, Memory, Unbound, bind, may_lie_otherwise
 from grader.worker.blocks import bind_blocks
 from grader.worker.defaults import claim_defaults, other_defaults, own_defaults, required
-from grader.worker.layouts import Item
+from grader.worker.layouts import Form, Item
 from grader.worker.parts import Uses
 from grader.worker.probes import build_probe
 from grader.worker.protocol import (
@@ -221,15 +221,16 @@ class Targets:
         self, target: str, made: Made, items: list[Item], roles: Sequence[Role], how: _Find
     ) -> list[Bond]:
         """Return how a module of these names and shapes is bound; raises Unbound."""
+        memory = self._memory(target, made, roles)
         alike = (
             target,
             tuple((item.name, item.shape, item.owner, item.forms) for item in items),
             tuple((role.name, role.shape, role.optional) for role in roles),
             how,
+            frozenset(name for name, form in memory.items() if form is Form.LISTED_ROLES),
         )
         recipes = self._shared if all(item.of_torch for item in items) else self._recipes
         if alike not in recipes:
-            memory = self._memory(target, made)
             try:
                 recipes[alike] = how(items, roles, memory)
             except Unbound as unbound:
@@ -241,12 +242,12 @@ class Targets:
             raise recipe
         return recipe
 
-    def _memory(self, target: str, made: Made) -> Memory:
-        """Layouts that the shapes of some instance tell; only raw matrices need them."""
+    def _memory(self, target: str, made: Made, roles: Sequence[Role]) -> Memory:
+        """Layouts that the shapes of some instance tell, where one may leave them open."""
         if target not in self._memories:
             memory = self._memories[target] = {}
             items = self.framework.items(made.module, made.given)
-            if any(item.raw and item.parameters[0].dim() > 1 for item in items):
+            if may_lie_otherwise(items, _outside(roles)):
                 for call in self.announced.get(target, []):
                     try:
                         other = self.construct(target, call.construct, self.options(call))

@@ -454,3 +454,21 @@ def test_an_exception_of_many_draws_says_that_they_are_many(grade_text: GradeTex
     text = edited(solution("exercise11"), ("training = model.training", refusing))
     found = _check(grade_text({"exercise11": text}), "generate/property/samples")
     assert found.message.startswith("with its inputs several times in one batch, `generate` raised")
+
+
+@pytest.mark.parametrize("also", ["", " + 0.5 * self.given"])
+def test_a_step_that_is_made_and_not_used_has_no_tick(grade_text: GradeText, also: str) -> None:
+    """The values are made and never folded; with `head_dim` something more is wrong."""
+    text = edited(
+        HEADS,
+        ("fold_heads(values, self.num_heads)", "fold_heads(keys, self.num_heads)"),
+        (
+            "        self.num_heads = num",
+            "        self.given = head_dim is not None\n        self.num_heads = num",
+        ),
+        ("output = self.unify_heads(unfolded)", f"output = self.unify_heads(unfolded){also}"),
+    )
+    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    assert "the values are made from the keys" in told
+    assert "values ✓" not in told
+    assert ("In the other one, of `numeric/head_dim`, it does not." in told) is bool(also)

@@ -7,7 +7,7 @@ import torch
 from support import GradeText, edited, find_check, solution
 from torch import nn
 
-from grader.worker.binding import Unbound, bind, names_role, own_items
+from grader.worker.binding import Memory, Unbound, bind, names_role, own_items
 from grader.worker.parts import Uses
 from grader.worker.protocol import (
     Action,
@@ -144,6 +144,25 @@ def test_binding_reads_a_list_with_one_projection_a_head() -> None:
     }
     module = loaded(module_of(**parts))
     assert torch.equal(torch.cat([layer.weight for layer in module.keys]), values()[1])
+
+
+def test_binding_reads_a_list_of_fused_layers_of_which_each_has_a_part_of_every_role() -> None:
+    """Two layers cannot be those of three roles; that three are not is known from there."""
+    biases = [Role(f"{r.name.split('.')[0]}.bias", (OUT,), RoleKind.BIAS) for r in ROLES]
+    given = {role.name: 100.0 * place + torch.arange(OUT) for place, role in enumerate(biases)}
+    given |= dict(zip((role.name for role in ROLES), values(), strict=True))
+    memory: Memory = {}
+    for heads in (2, 3):
+        layers = [nn.Linear(IN, 3 * OUT // heads) for _ in range(heads)]
+        module = module_of(heads=nn.ModuleList(layers))
+        with torch.no_grad():
+            for bond in bind(own_items(module, []), [*ROLES, *biases], memory):
+                bond.load([given[role.name] for role in bond.roles])
+        for place, role in enumerate(ROLES):
+            shares = [layer.weight.chunk(3)[place] for layer in layers]
+            assert torch.equal(torch.cat(shares), given[role.name])
+            shares = [layer.bias.chunk(3)[place] for layer in layers]
+            assert torch.equal(torch.cat(shares), given[biases[place].name])
 
 
 def test_binding_by_unique_shape() -> None:
