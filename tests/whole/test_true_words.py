@@ -456,19 +456,39 @@ def test_an_exception_of_many_draws_says_that_they_are_many(grade_text: GradeTex
     assert found.message.startswith("with its inputs several times in one batch, `generate` raised")
 
 
-@pytest.mark.parametrize("also", ["", " + 0.5 * self.given"])
-def test_a_step_that_is_made_and_not_used_has_no_tick(grade_text: GradeText, also: str) -> None:
+def test_a_step_that_is_made_and_not_used_has_no_tick(grade_text: GradeText) -> None:
     """The values are made and never folded; with `head_dim` something more is wrong."""
     text = edited(
         HEADS,
         ("fold_heads(values, self.num_heads)", "fold_heads(keys, self.num_heads)"),
         (
             "        self.num_heads = num",
-            "        self.given = head_dim is not None\n        self.num_heads = num",
+            "        self.more = head_dim is not None\n        self.num_heads = num",
         ),
-        ("output = self.unify_heads(unfolded)", f"output = self.unify_heads(unfolded){also}"),
+        ("output = self.unify_heads(unfolded)", "output = self.unify_heads(unfolded) + self.more"),
     )
     told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
-    assert "the values are made from the keys" in told
-    assert "values ✓" not in told
-    assert ("In the other one, of `numeric/head_dim`, it does not." in told) is bool(also)
+    assert "when the values are made from the keys" in told
+    assert "keys ✓ scores ✓" in told
+
+
+def test_cases_of_one_option_that_are_not_explained_are_called_so(grade_text: GradeText) -> None:
+    """One norm serves in both places, and with pre-norm the output is too large as well."""
+    body = LAYER[LAYER.index("        # Both arrangements") :]
+    text = edited(
+        LAYER,
+        (
+            body[: body.index("        ### END SOLUTION")],
+            """        if self.norm_first:
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            x = 1.01 * (x + self.dropout(self.feed_forward(self.norm2(x))))
+        else:
+            x = self.norm1(x + self.dropout(self.attention(x)))
+            x = self.norm1(x + self.dropout(self.feed_forward(x)))
+        return x
+""",
+        ),
+    )
+    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    assert "what comes out when one layer norm serves in both places" in told
+    assert re.search(r"In the other \d, of `numeric/norm_first`, it does not\.", told)
