@@ -110,13 +110,15 @@ def find_steps(
     shared = any(_shares_parameters(evidence.answers[call.id].info) for call in runs)
     if not names or len(runs) < len(calls) or shared:
         return None
-    if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
-        return StepsFound(dict.fromkeys(names, State.RIGHT))
     looks = [_Run(evidence, call, recorded[call.id]) for call in runs]
     marks = [look.marks() for look in looks]
     found = {n: _both([one[n] for one in marks]) for n in names}
     implied = _implied(evidence.target.step_levels, found, looks)
     found |= dict.fromkeys(implied, True)
+    if all(
+        judge_call(evidence, call, Group.OUTPUT).passed for call in runs
+    ):  # other ways are right
+        return StepsFound({n: State.RIGHT if found[n] else State.OPEN for n in names})
     broken = [name for name in told if name not in implied]  # others are not wrong in these cases
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     steps = StepsFound(_states(evidence.target.step_levels, found, broken, stopped=stopped))

@@ -1,6 +1,6 @@
 """Hints by degrees, from gentle to plain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.compare.evidence import NO_IDEA
@@ -199,6 +199,13 @@ def _of_form(failed: Sequence[CheckResult]) -> list[str]:
     return steps[:1]
 
 
+def _of_claims(failed: Iterable[CheckResult]) -> list[str]:
+    """What a property says by itself of the code, where nothing else leads to it."""
+    own = [c for c in failed if c.kind is Kind.PROPERTY and c.failed and not c.told]
+    said = [f"{c.message}: {c.next_step}" for c in own if c.next_step not in ("", *NO_IDEA)]
+    return [_sentence(one) for one in said[:1]]
+
+
 def _of_either(alike: Sequence[KnownBug], place: int) -> list[str]:
     """The hints at a place of some bugs, of which it is one; once where they are the same."""
     hints = dict.fromkeys(bug.hints[place] for bug in alike)
@@ -228,7 +235,9 @@ def _of_step(
     begins = [bug.lesson for bug in own if step and bug.step == step]
     # which trap it is nobody knows: what explains the formula fits whatever is wrong
     passages = tuple(p for p in find_passages(lesson, begins) if p.section == _FORMULAS)
-    hints = _ladder(*_of_form(failed), diagnosis.hint, by_hand, _run(target, failed))
+    hints = _ladder(
+        *_of_form(failed), diagnosis.hint, *_of_claims(failed), by_hand, _run(target, failed)
+    )
     return Advice(target.name, about, diagnosis.sentence, hints, passages)
 
 
@@ -300,6 +309,7 @@ def _of_check(
         _sentence(check.message),
         _ladder(
             _sentence(check.next_step) if check.next_step else "",
+            *(_of_claims(c for c in failed if c is not check)),
             _run(target, failed) if ran else "",
         ),
         () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),
@@ -327,12 +337,12 @@ def _run(target: Target, failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
     if not _makes_tensors(target):
         return ""
-    if any(check.place for check in failed):
-        return _ENDED
-    kinds = {check.kind for check in failed}
-    if kinds.isdisjoint((Kind.SHAPE, Kind.NUMERIC)):
+    ordinary = [check for check in failed if check.kind in (Kind.SHAPE, Kind.NUMERIC)]
+    if not ordinary:
         return ""  # the run of an ordinary case shows nothing of it
-    came = any(check.kind is Kind.SHAPE and check.actual.shape is not None for check in failed)
+    if any(check.place for check in ordinary):
+        return _ENDED
+    came = any(c.kind is Kind.SHAPE and c.actual.shape is not None for c in ordinary)
     return _SHAPES if came else _RUN
 
 
