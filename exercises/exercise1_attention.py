@@ -83,11 +83,11 @@
 #
 # ## Traps
 #
-# No need to learn them by heart: a report leads back to the one that fits your code.
+# No need to learn them by heart: `grade hint` leads back to the one that fits your code.
 #
 # - **The softmax runs along the wrong axis.** The columns of the weights sum to one and the rows do
-#   not. With as many queries as keys the shapes still fit, so look at the sums. If every weight is
-#   exactly 1 for a batch of one sample, the softmax ran over the batch.
+#   not. The shapes are the same all the while, so look at the sums. If every weight is exactly 1
+#   for a batch of one sample, the softmax ran over the batch.
 # - **No softmax, or two.** Without it the scores are used as weights: they may be negative, and sum
 #   to anything. Taken twice, the weights come out nearly even.
 # - **The root of the wrong number.** The $d$ in the scale is the width that query and key share. It
@@ -100,8 +100,8 @@
 #   takes it for false: ask whether a scale was given, not whether it is true.
 # - **A scale too many.** `self_attention` has none, whatever the width. The other form has one: if
 #   a function that you call scales, do not scale again.
-# - **Keys and queries exchanged.** With equal lengths you get a matrix of the right shape that is
-#   the transpose of the right one before the softmax. The bare form cannot show it: there the
+# - **Keys and queries exchanged.** With equal lengths the scores have the right shape, and are the
+#   transpose of the right ones. The bare form cannot show it: there the
 #   scores are symmetric.
 # - **`nan` for large scores.** The exponential of 800 is infinite in float64 too, and infinity
 #   divided by itself is `nan`. torch's softmax guards against this; one written by hand must do so

@@ -4,7 +4,7 @@
 # ## Before you begin
 #
 # - **You learn to** run many heads at once, without a loop, and see where each number goes.
-# - **You need** exercises 1 and 2.
+# - **You need** exercise 1, whose attention you call, and what you learnt in exercise 2.
 # - **Time:** 50 to 100 minutes, estimated from three parts and about 30 lines.
 # - **Difficulty:** 3 of 4.
 # - **Not allowed:** torch's own attention (`F.scaled_dot_product_attention`,
@@ -50,9 +50,9 @@
 # | --- | --- | --- |
 # | x | (b, t, k) | k is `embed_dim` |
 # | queries, keys, values | (b, t, h*d) | h heads of width d, side by side |
-# | each of them split | (b, t, h, d) | a vector for each head |
-# | heads before time | (b, h, t, d) | two axes change places |
-# | folded | (b*h, t, d) | row n*h + i is head i of sample n |
+# | each of them split | (b, t, h, d) | `split`: a vector for each head |
+# | heads before time | (b, h, t, d) | `heads_first`: two axes change places |
+# | folded | (b*h, t, d) | `folded`: row n*h + i is head i of sample n |
 # | attended | (b*h, t, d) | exercise 1, with $d$ of one head |
 # | unfolded | (b, t, h*d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
@@ -70,9 +70,8 @@
 #                                                   row 3   sample 1, head B   ...
 # ```
 #
-# Where `grade explain` shows your own run, these steps of folding are called `split`, `heads_first`
-# and `folded`. Unfolding goes back: `separated`, `(b, h, t, d)`, `time_first`, `(b, t, h, d)`, and
-# `unfolded`, `(b, t, h*d)`.
+# Unfolding goes back: `separated` has the shape (b, h, t, d), `time_first` (b, t, h, d), and
+# `unfolded` (b, t, h*d). `grade explain` shows your own run with these names.
 #
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two
@@ -100,19 +99,19 @@
 #   outermost (or the other way round) goes unseen for one sample. Try two, and change one of them:
 #   the other's output must not move.
 # - **Heads look at heads.** Attention compares what stands on the last axis but one. Of
-#   (b, t, h, d) that is the heads of one position; the positions of one head are due, so h has to
-#   stand before t.
+#   (b, t, h, d) that is the heads of one position. It has to be the positions of one head, so h
+#   stands before t.
 # - **The pasted line.** Three nearly equal lines fold queries, keys and values. If one of them
 #   still folds the queries, every shape is right. It stands in published notebooks too.
 # - **The scale.** The width that counts is that of one head. If the weights are too even for narrow
 #   heads, look whether the root is that of the full width.
-# - **Half a scale.** Some codes divide both queries and keys by the fourth root of $d$, in place of
+# - **Half a scale.** Some code divides both queries and keys by the fourth root of $d$, in place of
 #   the scores by its root. To divide one alone is too little, and to scale again is too much.
 # - **The last layer is made but never called.** With $h \cdot d = k$ no shape betrays it, and its
 #   parameters have no gradient.
 # - **Heads averaged,** or added up. Set them side by side: the last layer weighs them.
-# - **`head_dim` unheard.** With it given, no division of the width is due, and none that could
-#   fail. Without it, a width that num_heads does not divide is a `ValueError`.
+# - **`head_dim` unheard.** With it given, `embed_dim` is not divided, and may have any size.
+#   Without it, one that num_heads does not divide is a `ValueError`.
 # - **Sizes remembered.** b and t belong to the input: one module must serve two shapes in a row.
 #
 # ## Further reading

@@ -67,7 +67,7 @@ or in JupyterLab: `pip install jupyterlab`, then `jupyter lab`. After the cell w
 `%check {first}`, and `%list`.
 
 After `pip install pytest`, `python -m pytest` runs the same checks as tests, for an
-editor's test panel: those of one exercise with `python -m pytest -k {first}`.
+editor's test panel: those of one exercise with `python -m pytest -k {stem}`.
 What is not written yet is skipped.
 {trained}
 The folder `key/` is for the grader: leave it as it is. If a file in it is
@@ -146,6 +146,7 @@ def _readme(course: Course, exercises: Sequence[Exercise]) -> str:
     return _README.format(
         title=course.title,
         first=exercises[0].id,
+        stem=Path(exercises[0].file).stem,
         alone=_alone(course, exercises),
         trained=_trained(exercises),
         count=len(exercises),

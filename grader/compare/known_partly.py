@@ -362,19 +362,16 @@ def _worded(
 ) -> Diagnosis:
     book = evidence.key.book
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
-    acting = [bug for bug in groups[0] if len(groups) == 1 and _acts(evidence, bug)]
-    first = located(evidence, steps and steps.broken_by(broken_steps(evidence, acting)))
+    first = _first_wrong(evidence, groups, steps)
     for group in groups:  # what breaks the first wrong step is to be mended first
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
     bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    others = of_others(wrong, count, alone, drawn=drawn)
     some = f"{wrong.cases} cases are wrong. In {count} of them"
-    where = some if count < wrong.cases else f"In all {wrong.cases} wrong cases"
-    said = (
-        f"{where} your output equals, to {far}, "
-        f"what comes out when {ways_of(groups)}. {others if count < wrong.cases else _NOT_ALL}."
-    )
+    others = of_others(wrong, count, alone, drawn=drawn)
+    if count == wrong.cases:
+        some, others = f"In all {count} wrong cases", _NOT_ALL
+    said = f"{some} your output equals, to {far}, what comes out when {ways_of(groups)}. {others}."
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
@@ -385,7 +382,12 @@ def _worded(
     )
 
 
-def _acts(evidence: Evidence, bug: KnownBug) -> bool:
-    """Whether a bug changes the outputs of the cases that steps are looked for in."""
+def _first_wrong(
+    evidence: Evidence, groups: Sequence[Sequence[KnownBug]], steps: StepsFound | None
+) -> Diagnosis | None:
+    """How far a run is right, by its steps and by the bugs that act in the cases looked at."""
     cases = {evidence.case(call).name for call in calls_to_record(evidence)}
-    return any(acts_in(evidence, bug.id, case) for case in cases)
+    bugs = groups[0] if len(groups) == 1 else ()
+    acting = [bug for bug in bugs if any(acts_in(evidence, bug.id, case) for case in cases)]
+    broken, levels = broken_steps(evidence, acting), evidence.target.step_levels
+    return located(evidence, steps and steps.broken_by(broken, levels))

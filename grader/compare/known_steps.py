@@ -153,8 +153,9 @@ class _Look:
         bugs = [book.by_key(key) for key in dict.fromkeys(key for keys in found for key in keys)]
         ways = ways_of([[bug] for bug in bugs], "; or when ")
         either = alternatives(bugs)
-        open_too = () if either else broken_steps(self.evidence, bugs)
-        told = steps.broken_by([one for one in open_too if one != name]).told(upto=name)
+        broken = () if either else broken_steps(self.evidence, bugs)
+        others, levels = [n for n in broken if n != name], self.evidence.target.step_levels
+        told = steps.broken_by(others, levels).told(upto=name)
         return Diagnosis(
             target=self.evidence.target.name,
             bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),

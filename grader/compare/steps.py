@@ -39,17 +39,19 @@ class StepsFound:
         """The first step that went wrong, "" where none is known."""
         return next((name for name, state in self.states.items() if state is State.WRONG), "")
 
-    def broken_by(self, bugs: Sequence[str]) -> "StepsFound":
+    def broken_by(self, bugs: Sequence[str], levels: Sequence[Sequence[str]]) -> "StepsFound":
         """Say what is known where bugs break some steps: what follows from those is left open.
 
-        So is one of them that was made: it need not be what is used.
+        So is one of them that was made, and need not be what is used. In a level none follows.
         """
         states, wrong = {**self.states}, False
-        for name, state in self.states.items():
-            if name in bugs and state in (State.OPEN, State.WRONG):
-                states[name], wrong = State.WRONG, True
-            elif (name in bugs or wrong) and state is not State.NOT_REACHED:
-                states[name] = State.OPEN
+        for level in levels:
+            for name in (name for name in level if name in states):
+                if name in bugs and states[name] in (State.OPEN, State.WRONG):
+                    states[name] = State.WRONG
+                elif (name in bugs or wrong) and states[name] is not State.NOT_REACHED:
+                    states[name] = State.OPEN
+            wrong = wrong or State.WRONG in (states.get(name) for name in level if name in bugs)
         return replace(self, states=states)
 
     @property
@@ -115,9 +117,7 @@ def find_steps(
     found = {n: _both([one[n] for one in marks]) for n in names}
     implied = _implied(evidence.target.step_levels, found, looks)
     found |= dict.fromkeys(implied, True)
-    if all(
-        judge_call(evidence, call, Group.OUTPUT).passed for call in runs
-    ):  # other ways are right
+    if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
         return StepsFound({n: State.RIGHT if found[n] else State.OPEN for n in names})
     broken = [name for name in told if name not in implied]  # others are not wrong in these cases
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)

@@ -68,8 +68,7 @@ def _find(
         database=None,
         deadline=None,
         derandomize=True,
-        # what follows on these tells which part of an input matters, which nobody reads
-        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],  # and explain nothing
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     inputs = st.tuples(small_numbers(len(free), len(free)), small_numbers(0, _VALUES))

@@ -159,9 +159,7 @@ def _trace(
     key, recorded = evidence.key, answers[call.id]
     outcome = judge_call(evidence, call, Group.OUTPUT)
     stopped = outcome.fault in _STOPPED
-    told, broken = _steps_told(evidence, run.result.diagnoses, case.name)
-    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
-    expected, states = key.steps(call.id), found.broken_by(broken).states if found else {}
+    expected, states = key.steps(call.id), _states(evidence, run, calls, answers)
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
     unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
@@ -171,7 +169,7 @@ def _trace(
         case=show_case(target, case),
         sizes=_sizes(target, case),
         steps=steps,
-        levels=tuple(tuple(level) for level in target.step_levels),
+        levels=tuple(map(tuple, target.step_levels)),
         made=made,
         stopped=stopped,
         full=len(of_group(recorded.tensors, Group.SEEN)) >= MOST_SEEN,
@@ -181,6 +179,17 @@ def _trace(
         actual=_outputs(evidence.answers[call.id]),
         given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
     )
+
+
+def _states(
+    evidence: Evidence, run: "Run", calls: Sequence[Call], answers: Mapping[str, Answer]
+) -> Mapping[str, State]:
+    """What is known of each step, with what the bugs that are named break."""
+    case, levels = evidence.case(calls[0]).name, evidence.target.step_levels
+    told, broken = _steps_told(evidence, run.result.diagnoses, case)
+    found = find_steps(evidence, {one.id: answers[one.id] for one in calls}, told)
+    others = [name for name in broken if name not in told]
+    return found.broken_by(others, levels).states if found else {}
 
 
 def _steps_told(

@@ -186,7 +186,8 @@ def needed_solution(folder: CourseFolder, exercise: Exercise) -> str:
     if solution is None:
         raise UsageError(
             f"the solution of {exercise.id} is not released yet: your instructor does that, "
-            "after the deadline. Then take the new zip: grade start . --renew --bundle FILE"
+            "after the deadline. Then take the new zip: grade start . --renew --bundle FILE. "
+            "Who learns without an instructor has none"
         )
     return solution
 

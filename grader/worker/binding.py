@@ -93,9 +93,10 @@ def bind(
         search.by_meaning(candidates)
     search.in_order(_as_registered(sets), Told.ORDER, roles)
     search.in_longer_tables(items)
-    left = {item.meant for item in search.items if not search.used & set(item.members)}
     # a bias that may be missing is not missing where one of its name is there, in another shape
-    if needed := [r for r in search.roles if not r.optional or r.name in left]:
+    left = {item.meant for item in items if not search.used & set(item.members)}
+    needed = [role for role in search.roles if not role.optional]
+    if needed := needed or [role for role in search.roles if role.name in left]:
         raise Unbound(needed, items)
     return search.bonds
 

@@ -165,6 +165,16 @@ def test_binding_reads_a_list_of_fused_layers_of_which_each_has_a_part_of_every_
             assert torch.equal(torch.cat(shares), given[biases[place].name])
 
 
+def test_a_bias_of_another_shape_is_not_missing() -> None:
+    """One that may be left out is asked for where its name is there."""
+    bias = Role("bias", (IN,), RoleKind.BIAS, optional=True)
+    roles = [Role("weight", (IN,), RoleKind.VECTOR), bias]
+    assert len(bind(own_items(module_of(weight=raw(IN)), []), roles, {})) == 1
+    with pytest.raises(Unbound) as raised:
+        bind(own_items(module_of(weight=raw(IN), bias=raw(1)), []), roles, {})
+    assert [one.shape for one in raised.value.info.sought] == [[IN]]
+
+
 def test_binding_by_unique_shape() -> None:
     roles = [
         Role("first.weight", (5, 3), RoleKind.LINEAR, ()),

@@ -29,7 +29,7 @@
 # *cup* takes no notice of *it*; with one shared view the scores would be symmetric.
 #
 # You write the three projections as a module, then an attention head: the projections, followed by
-# the scaled attention of exercise 1.
+# the scaled attention of exercise 1. Grading calls a correct exercise 1 here, whatever yours is.
 #
 # ## The formulas
 #
@@ -85,6 +85,9 @@
 #   unscaled          0.0001   0.0009   0.0025   0.9965
 #   over root of 5    0.0158   0.0387   0.0605   0.8850
 # ```
+#
+# To see it with your own layers, put each matrix in, turned, for torch stores it as (out, in):
+# `layer.weight.data = W_Q.T`.
 #
 # So the first output is 1.98, 9.55, 2.88, 12.22, 8.81: mostly the value of the fourth input.
 #
