@@ -218,7 +218,10 @@ def test_what_a_bug_would_write_to_is_looked_at(grade_text: GradeText) -> None:
 def test_each_branch_has_its_mistake(grade_text: GradeText) -> None:
     told = _told(grade_text({"exercise5": _LAYER}), "EncoderLayer")
     assert "norm1 and norm2 change places" in told
-    assert "In the other 3 it equals what comes out when norm2 is left out" in told
+    assert (
+        "In the other 3, of `numeric/norm_first`, it equals what comes out when norm2 is left out"
+        in told
+    )
 
 
 @pytest.mark.parametrize("dtype", ["double()", "int()"])
