@@ -443,7 +443,7 @@ def test_mistake_of_one_branch_is_told_beside_one_of_all(grade: Grade, tmp_path:
     )
     (found,) = result.diagnoses
     assert set(found.bugs) == {"residual-missing-feed-forward", "norm-eps"}
-    assert "In the other one it equals what comes out when the layer norms have" in found.evidence
+    assert "In the other one, of `numeric/norm_first`, it equals what comes out" in found.evidence
 
 
 _WRITTEN = "tokens = torch.cat([tokens, drawn], dim=1)"
