@@ -362,7 +362,7 @@ def _worded(
 ) -> Diagnosis:
     book = evidence.key.book
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
-    first = _first_wrong(evidence, groups, steps)
+    first = _first_broken(evidence, groups, steps)
     for group in groups:  # what breaks the first wrong step is to be mended first
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
     bugs = [bug for group in [*groups, *alone] for bug in group]
@@ -382,7 +382,7 @@ def _worded(
     )
 
 
-def _first_wrong(
+def _first_broken(
     evidence: Evidence, groups: Sequence[Sequence[KnownBug]], steps: StepsFound | None
 ) -> Diagnosis | None:
     """How far a run is right, by its steps and by the bugs that act in the cases looked at."""

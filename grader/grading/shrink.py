@@ -129,7 +129,7 @@ class _Trial:
                 outcome = self.judge(*inputs)[1]
             except ValueError:  # of these sizes nothing is drawn, or is the course's own
                 outcome = PASSED
-            inputs = self._plain(*inputs)
+            inputs = self._plain(*inputs)  # now that it is known how many numbers they take
             self.tried[inputs] = outcome.status is Status.FAILED and outcome.fault is None
         return self.tried.get(inputs, False)
 

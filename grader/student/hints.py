@@ -1,6 +1,6 @@
 """Hints by degrees, from gentle to plain."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.compare.evidence import NO_IDEA
@@ -195,15 +195,18 @@ def _of_bug(
 def _of_form(failed: Sequence[CheckResult]) -> list[str]:
     """What to do where nothing came that has the right form: no value can be right before that."""
     plain = [c for c in failed if c.kind is Kind.SHAPE and not c.id.name and not c.told]
-    steps = [_sentence(c.next_step) for c in plain if c.next_step not in ("", *NO_IDEA)]
-    return steps[:1]
+    return [_sentence(c.next_step) for c in plain if _leads(c)][:1]
 
 
-def _of_claims(failed: Iterable[CheckResult]) -> list[str]:
+def _of_claims(failed: Sequence[CheckResult]) -> list[str]:
     """What a property says by itself of the code, where nothing else leads to it."""
     own = [c for c in failed if c.kind is Kind.PROPERTY and c.failed and not c.told]
-    said = [f"{c.message}: {c.next_step}" for c in own if c.next_step not in ("", *NO_IDEA)]
-    return [_sentence(one) for one in said[:1]]
+    return [_sentence(f"{c.message}: {c.next_step}") for c in own if _leads(c)][:1]
+
+
+def _leads(check: CheckResult) -> bool:
+    """Whether its next step tells something of this code."""
+    return check.next_step not in ("", *NO_IDEA)
 
 
 def _of_either(alike: Sequence[KnownBug], place: int) -> list[str]:
@@ -254,7 +257,7 @@ def _of_deviations(
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
     first = _ARGUMENTS if of_arguments else _BESIDE
-    steps = [_sentence(c.next_step) for c in beside if c.next_step not in ("", *NO_IDEA)]
+    steps = [_sentence(c.next_step) for c in beside if _leads(c)]
     hints = (first, *_of_told(told, found), *dict.fromkeys(steps))
     checks = [check for check in told if check.kind is Kind.BUG]
     alike = [key.book.by_key(f"{check.target}/{check.id.name}") for check in checks]
@@ -309,7 +312,7 @@ def _of_check(
         _sentence(check.message),
         _ladder(
             _sentence(check.next_step) if check.next_step else "",
-            *(_of_claims(c for c in failed if c is not check)),
+            *_of_claims([c for c in failed if c is not check]),
             _run(target, failed) if ran else "",
         ),
         () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),

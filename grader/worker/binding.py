@@ -22,7 +22,7 @@ Memory = dict[str, Form]  # parameter name -> the form that its shape showed, wh
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LETTER = re.compile(r"(?:\w+\.)*[wb]?_?[a-z](?:\.(?:weight|bias))?", re.IGNORECASE)
-NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")
+NUMBER = re.compile(r"(?<![^.])\d+(?=\.)")  # a place in a list, as in `heads.0.weight`
 _AFTER = ("post", "after")
 _AFFIXES = ("to", "w", "lin", "linear", "fc", "proj")
 
