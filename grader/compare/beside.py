@@ -1,6 +1,7 @@
 """What came beside what is due: other things in a tuple, axes of one, and another slope."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ from grader.compare.evidence import Evidence, Fault, Judgement
 from grader.course.models import Target
 from grader.records.answers import Info
 from grader.records.calls import Array
-from grader.records.results import Status
+from grader.records.results import Facts, Status
 from grader.records.text import clean, with_article
 from grader.worker.names import Group, compared
 from grader.worker.protocol import Action, TargetKind
@@ -63,11 +64,15 @@ def loses_ones(evidence: Evidence) -> bool:
     return bool(wrong) and all(lacks_axes(came, due) for came, due in wrong)
 
 
-def step_of_slope(came: Array, due: Array) -> str:
-    """Say what to look for where a gradient is nearly right, or has the opposite sign; else ""."""
+def of_slope(found: Judgement, label: str, came: Array, due: Array) -> Judgement:
+    """Say of a wrong gradient what is known: that none came, that it is near, or its sign."""
+    if not came.any():  # what reaches nothing is claimed as zeros
+        message = f"{label} did not come, or is zero everywhere"
+        return replace(found, message=message, detail="", expected=Facts(), actual=Facts())
     if is_near(came, due):
-        return _SLOPE
-    return _SIGN if np.allclose(came, -due, rtol=_OPPOSITE, atol=0.0) else ""
+        return replace(found, next_step=_SLOPE)
+    opposite = np.allclose(came, -due, rtol=_OPPOSITE, atol=0.0)
+    return replace(found, next_step=_SIGN) if opposite else found
 
 
 def with_spare_axes(

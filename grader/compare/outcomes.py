@@ -5,9 +5,9 @@ from dataclasses import replace
 from grader.compare.arrays import Difference, match, shape_difference
 from grader.compare.beside import (
     loses_ones,
+    of_slope,
     other_item,
     several,
-    step_of_slope,
     who_returns,
     with_spare_axes,
 )
@@ -102,8 +102,7 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
                 wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)
             found = _differs(evidence, answer, group, label, wrong_here, case)
             sloping = group is Group.GRADIENT and wrong_here.fault is Fault.VALUES
-            step = step_of_slope(actual, expected) if sloping else ""
-            return replace(found, next_step=step) if step else found
+            return of_slope(found, label, actual, expected) if sloping else found
         if matched.precision == "float32":
             precision = "float32"
     return Judgement(Status.PASSED, case=case, precision=precision)

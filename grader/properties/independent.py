@@ -16,7 +16,7 @@ class Independent(Moved):
     """An item along `dim` is treated alike alone and among others."""
 
     sentence: ClassVar[str] = (
-        "each item along {dim} should give the same result alone and among others"
+        "what comes for one item along {dim} should be the same alone and among others"
     )
     words: ClassVar[Words] = ("among others", "alone")
     step: ClassVar[str] = (

@@ -1,5 +1,6 @@
 """What is drawn in training mode: moments over many copies of the inputs, a mask each."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ class Drawing(TorchDispatchMode):
         """Nothing is drawn yet."""
         super().__init__()  # type: ignore[no-untyped-call]
         self._operations: set[str] = set()
-        self._before = repr(np.random.get_state())
+        self._before = _numpy_state()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -31,7 +32,7 @@ class Drawing(TorchDispatchMode):
     @property
     def drew(self) -> Drew:
         """What drew so far, with torch's random numbers or numpy's."""
-        if self._before != repr(np.random.get_state()) or self._operations.difference(_DROPPING):
+        if self._before != _numpy_state() or self._operations.difference(_DROPPING):
             return Drew.MORE
         return Drew.DROPOUT if self._operations else Drew.NOTHING
 
@@ -40,6 +41,11 @@ class Drawing(TorchDispatchMode):
         if torch.Tag.nondeterministic_seeded in func.tags:
             self._operations.add(str(func.overloadpacket.__name__))
         return func(*args, **(kwargs or {}))
+
+
+def _numpy_state() -> bytes:
+    """What tells whether numpy's random numbers were used, quick to take and to compare."""
+    return pickle.dumps(np.random.get_state(legacy=False))
 
 
 def repeated(inputs: Sequence[Any], repeats: int) -> list[Any]:
