@@ -416,6 +416,13 @@ WRONG = {
         {"MultiHeadSelfAttention/property/reusable": "a later input of another shape fails"},
     ),
     # ---- exercise 4
+    "a layer that is frozen": Wrong(
+        4,
+        (("        self.dropout = nn.Dropout(dropout)\n",
+          "        self.dropout = nn.Dropout(dropout)\n"
+          "        self.expand.weight.requires_grad_(False)\n"),),
+        {"FeedForward/gradient": "`expand.weight` did not come, or is zero everywhere"},
+    ),
     "dropout in evaluation": Wrong(
         4,
         ((_DROP4, "        output = nn.functional.dropout(projected, self.dropout.p, True)\n"),),
