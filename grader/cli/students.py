@@ -173,7 +173,7 @@ def hint(
     """Give a hint on what to mend first; each time a plainer one.
 
     TARGET is a function or class of the exercise; else it is the one to mend first.
-    In a course's source nothing is kept from one time to the next: --all gives them all.
+    In a folder with the solutions nothing is kept from one time to the next: --all gives them all.
 
     \b
     Examples:
