@@ -40,7 +40,9 @@ def known_structure(
     own = evidence.key.suspects.get(evidence.target.name)
     if own is None:
         return None
-    every = "every case that can be compared" if aside.calls else "every case"
+    forward = [evidence.answers[call.id] for call in evidence.numeric_calls(Action.FORWARD)]
+    partly = aside.calls or not all(map(_came_about, forward))
+    every = "every case that can be compared" if partly else "every case"
     left = partial(left_by_text, evidence, aside=aside)
     found = left(_of_one_form(evidence, own, aside))
     if own.count_behaviours(found) == 1:
@@ -89,7 +91,7 @@ def _worded(
         return None
     groups = [[evidence.key.book.by_key(key) for key in names] for names in found]
     told = f"{told} {ways_of(groups, '; or when ')}."
-    if _ran(evidence):
+    if _ran_wrong(evidence):
         told = f"No known mistake explains your values. But {told}"
     bugs = [bug for group in groups for bug in group]
     return Diagnosis(
@@ -102,10 +104,11 @@ def _worded(
     )
 
 
-def _ran(evidence: Evidence) -> bool:
-    """Whether some case gave values that were compared."""
+def _ran_wrong(evidence: Evidence) -> bool:
+    """Whether some case gave values that are not right."""
     calls = [call for call in evidence.numeric_calls(Action.FORWARD) if not call.free]
-    return any(evidence.answers[call.id].status is AnswerStatus.OK for call in calls)
+    came = [call for call in calls if evidence.answers[call.id].status is AnswerStatus.OK]
+    return not all(judge_call(evidence, call, Group.OUTPUT).passed for call in came)
 
 
 def _lacks_alone(evidence: Evidence) -> bool:

@@ -14,9 +14,10 @@ from grader.records.calls import Array
 from grader.records.results import State
 from grader.worker.protocol import TargetKind
 
-_MISSING = {  # why a step has no picture, but for those that are not found
+_MISSING = {  # why a step has no picture
     State.RIGHT: "made piece by piece, with the same values",
     State.NOT_REACHED: "not reached",
+    State.OPEN: "not told",
 }
 _MOST = 24  # rows or columns of a picture; what is larger is cut
 
@@ -88,14 +89,25 @@ def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tup
 
 
 def _exhibit(target: Target, trace: Trace) -> Exhibit:
-    passed = _all_close(trace)
-    panels = _step_panels(trace, trace.wrong) + _output_panels(target, trace)
+    others = _otherwise_made(trace) if _all_close(trace) else None
+    panels = _step_panels(trace, others or ()) + _output_panels(target, trace)
     return Exhibit(
         target.name,
         trace.shown_case,
         tuple(panels),
-        _drawing(target, trace, passed=passed) if trace.steps else None,
+        _drawing(target, trace, others) if trace.steps else None,
     )
+
+
+def _otherwise_made(trace: Trace) -> set[str]:
+    """The steps whose part another tensor plays, on a way that comes to the right output."""
+    returned = list((trace.actual or {}).values())
+    played = {s.name: (s, _counterpart(s, trace.made, returned)) for s in trace.steps}
+    return {
+        name
+        for name, (step, own) in played.items()
+        if own is not None and not occurs(step.values, [own])
+    }
 
 
 def _all_close(trace: Trace) -> bool:
@@ -110,20 +122,23 @@ def _all_close(trace: Trace) -> bool:
 
 def _output_panels(target: Target, trace: Trace) -> list[Panel]:
     expected, actual = trace.expected or {}, trace.actual or {}
-    states = {step.name: step.state for step in trace.steps}
+    steps = {step.name: step for step in trace.steps}
     panels = [make_panel(n, expected[n], actual.get(n)) for n in target.outputs if n in expected]
-    return [_said(panel, states.get(panel.title)) for panel in panels]
+    return [_said(panel, steps.get(panel.title)) for panel in panels]
 
 
-def _said(panel: Panel, state: State | None) -> Panel:
-    """A panel with the reason why nothing came."""
-    return replace(panel, missing=_MISSING[state]) if state in _MISSING else panel
+def _said(panel: Panel, step: Step | None) -> Panel:
+    """A panel with the reason why nothing came, as `grade explain` gives it."""
+    if step is None:
+        return panel
+    wrong = "its values appear, but others are used" if step.there else "no tensor has its values"
+    return replace(panel, missing=_MISSING.get(step.state, wrong))
 
 
-def _step_panels(trace: Trace, wrong: str) -> list[Panel]:
+def _step_panels(trace: Trace, others: Collection[str]) -> list[Panel]:
     """The first wrong step, and steps whose rows are distributions: attention weights, say."""
-    outputs = set(trace.expected or {})
-    chosen = [s for s in trace.steps if s.name == wrong or _is_distribution(s.values)]
+    outputs = {*(trace.expected or {}), *others}
+    chosen = [s for s in trace.steps if s.name == trace.wrong or _is_distribution(s.values)]
     returned = list((trace.actual or {}).values())
     return [_step_panel(s, trace.made, returned) for s in chosen if s.name not in outputs]
 
@@ -132,7 +147,7 @@ def _step_panel(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> 
     actual = _counterpart(step, made, returned)
     only = _only_one(step, made, returned) if actual is None else None
     panel = make_panel(step.name, step.values, actual if only is None else only)
-    return _said(replace(panel, probable=only is not None), step.state)
+    return _said(replace(panel, probable=only is not None), step)
 
 
 def _is_distribution(values: Array) -> bool:
@@ -200,8 +215,10 @@ def _cut(values: Array, first: Sequence[int]) -> Array:
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)
 
 
-def _drawing(target: Target, trace: Trace, *, passed: bool) -> Drawing:
-    names = {name for level in trace.levels for name in level}
-    right = names if passed else {s.name for s in trace.steps if s.state is State.RIGHT}
+def _drawing(target: Target, trace: Trace, others: set[str] | None) -> Drawing:
+    """The way, with what is right of it: all, where the output is and no step is made otherwise."""
+    right = {s.name for s in trace.steps if s.state is State.RIGHT}
+    if others is not None and not others:
+        right = {name for level in trace.levels for name in level}
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
-    return Drawing(inputs, trace.levels, frozenset(right), "" if passed else trace.wrong)
+    return Drawing(inputs, trace.levels, frozenset(right), trace.wrong if others is None else "")

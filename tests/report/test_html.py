@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import colours, screenshot
-from support import SUBMISSIONS
+from support import SUBMISSIONS, edited, solution
 
 from grader.grading.engine import Engine
 from grader.grading.exhibits import Drawing, Exhibit, exhibits_of, make_panel
@@ -116,6 +116,24 @@ def test_step_that_a_loop_makes_piece_by_piece_is_not_said_to_be_missing(
     assert exhibits[0].drawing is not None
     assert "weights" in exhibits[0].drawing.right
     assert weights.missing == "made piece by piece, with the same values"
+
+
+def test_step_made_in_another_order_is_neither_ticked_nor_drawn_where_the_output_is_right(
+    shipped_engine: Engine, tmp_path: Path
+) -> None:
+    text = edited(
+        solution("exercise3"),
+        ("heads_first = split.transpose(1, 2)", "heads_first = split.permute(2, 0, 1, 3)"),
+        ("x.reshape(b, num_heads, t, d)", "x.reshape(num_heads, b, t, d)"),
+        ("separated.transpose(1, 2)", "separated.permute(1, 2, 0, 3)"),
+    )
+    (tmp_path / "exercise3_multi_head.py").write_text(text, encoding="utf-8")
+    _, exhibits = _page(shipped_engine, tmp_path, "exercise3")
+    shown = next(one for one in exhibits if one.target == "MultiHeadSelfAttention")
+    assert shown.drawing is not None
+    assert {"queries", "output"} <= shown.drawing.right
+    assert not {"scores", "weights", "attended"} & shown.drawing.right
+    assert [panel.title for panel in shown.panels] == ["output"]
 
 
 def test_page_shows_position_encodings(shipped_engine: Engine) -> None:

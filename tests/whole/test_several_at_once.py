@@ -254,6 +254,31 @@ def test_pieces_show_two_mistakes_beside_biases(
 
 
 @pytest.mark.long  # for the pairs of exercise 3
+def test_mistakes_of_the_count_are_not_called_unknown_where_the_values_that_came_are_right(
+    grade: Grade, tmp_path: Path
+) -> None:
+    """With one head the mean of the heads is that head; in other cases a layer does not fit."""
+    result = grade_edited(
+        grade,
+        tmp_path,
+        "exercise3",
+        ("head_dim is None and embed_dim % num_heads != 0", "embed_dim % num_heads != 0"),
+        (
+            "size = embed_dim // num_heads if head_dim is None else head_dim",
+            "size = embed_dim // num_heads",
+        ),
+        ("nn.Linear(num_heads * size, embed_dim)", "nn.Linear(size, embed_dim)"),
+        (
+            "unfolded = unfold_heads(attended, self.num_heads)",
+            "unfolded = attended.unflatten(0, (len(x), self.num_heads)).mean(1)",
+        ),
+    )
+    told = _told(result, _HEADS)
+    assert told.startswith("In every case that can be compared your module has as many numbers")
+    assert "the heads are averaged and not concatenated, and head_dim is ignored" in told
+
+
+@pytest.mark.long  # for the pairs of exercise 3
 def test_two_mistakes_are_named_beside_biases_that_nobody_asked_for(
     grade: Grade, tmp_path: Path
 ) -> None:
