@@ -129,10 +129,7 @@ def _output_panels(target: Target, trace: Trace) -> list[Panel]:
 
 def _said(panel: Panel, step: Step | None) -> Panel:
     """A panel with the reason why nothing came, as `grade explain` gives it."""
-    if step is None:
-        return panel
-    wrong = "its values appear, but others are used" if step.there else "no tensor has its values"
-    return replace(panel, missing=_MISSING.get(step.state, wrong))
+    return panel if step is None else replace(panel, missing=_MISSING.get(step.state, step.lacking))
 
 
 def _step_panels(trace: Trace, others: Collection[str]) -> list[Panel]:

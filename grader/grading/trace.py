@@ -65,6 +65,13 @@ class Step:
     held: Array | None  # what a variable of its name ended up with
     there: bool  # whether some tensor of the run has the expected values
 
+    @property
+    def lacking(self) -> str:
+        """What is known of a wrong step that no tensor of the run is taken for."""
+        return (
+            "its values appear, but others are used" if self.there else "no tensor has its values"
+        )
+
 
 @dataclass(frozen=True)
 class Trace:

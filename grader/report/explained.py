@@ -66,10 +66,9 @@ def _found(step: Step) -> str:
     match step.state:
         case State.RIGHT:
             return "✓ the same values"
-        case State.WRONG if step.there:
-            return "✗ its values appear, but others are used"
         case State.WRONG:
-            return "✗ no tensor has its values" if step.held is None else "✗ yours has other values"
+            own = step.held is not None and not step.there
+            return "✗ yours has other values" if own else f"✗ {step.lacking}"
         case State.NOT_REACHED:
             return "– not reached"
         case State.OPEN:

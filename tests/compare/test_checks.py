@@ -156,7 +156,7 @@ WRONG = {
         1,
         (("    weights = torch.softmax(scores, dim=-1)  # (b, t, t)\n",
           "    weights = torch.softmax(scores, dim=0)\n"),),
-        {"self_attention/property/batch-independent": "each item along b should give the same"},
+        {"self_attention/property/batch-independent": "for one item along b should be the same"},
     ),
     "in place": Wrong(
         1,
@@ -252,16 +252,16 @@ WRONG = {
         1,
         ((_SOFT, "    weights = torch.softmax(scores, dim=1)\n"),),
         {
-            "attention_weights/property/query-independent": "each item along q",
-            "scaled_dot_product_attention/property/query-independent": "each item along q",
+            "attention_weights/property/query-independent": "for one item along q",
+            "scaled_dot_product_attention/property/query-independent": "for one item along q",
         },
     ),
     "weights over the batch": Wrong(
         1,
         ((_SOFT, "    weights = torch.softmax(scores, dim=0)\n"),),
         {
-            "attention_weights/property/batch-independent": "each item along b",
-            "scaled_dot_product_attention/property/batch-independent": "each item along b",
+            "attention_weights/property/batch-independent": "for one item along b",
+            "scaled_dot_product_attention/property/batch-independent": "for one item along b",
         },
     ),
     "overflow": Wrong(
@@ -301,8 +301,8 @@ WRONG = {
         2,
         ((_QKV, "        return queries, keys, values + x.mean() * 0.1\n"),),
         {
-            "QKVProjection/property/batch-independent": "each item along b",
-            "QKVProjection/property/position-wise": "each item along t",
+            "QKVProjection/property/batch-independent": "for one item along b",
+            "QKVProjection/property/position-wise": "for one item along t",
         },
     ),
     "size remembered": Wrong(
@@ -349,7 +349,7 @@ WRONG = {
     "head that mixes samples": Wrong(
         2,
         ((_HEAD, _HEAD + "        output = output.cumsum(0)\n"),),
-        {"AttentionHead/property/batch-independent": "each item along b"},
+        {"AttentionHead/property/batch-independent": "for one item along b"},
     ),
     "head of one size": Wrong(
         2,
@@ -395,7 +395,7 @@ WRONG = {
     "heads by sample": Wrong(
         3,
         ((_UNIFY, _UNIFY + "        output = output - output.mean(0)\n"),),
-        {"MultiHeadSelfAttention/property/batch-independent": "each item along b"},
+        {"MultiHeadSelfAttention/property/batch-independent": "for one item along b"},
     ),
     "indivisible accepted": Wrong(
         3,
@@ -457,12 +457,12 @@ WRONG = {
     "positions mixed": Wrong(
         4,
         ((_DROP4, _DROP4 + "        output = output + x.mean(1, keepdim=True)\n"),),
-        {"FeedForward/property/position-wise": "each item along t"},
+        {"FeedForward/property/position-wise": "for one item along t"},
     ),
     "samples mixed": Wrong(
         4,
         ((_DROP4, _DROP4 + "        output = output + x.mean(0)\n"),),
-        {"FeedForward/property/batch-independent": "each item along b"},
+        {"FeedForward/property/batch-independent": "for one item along b"},
     ),
     "first layer idle": Wrong(
         4,
@@ -492,7 +492,7 @@ WRONG = {
     "layer that mixes samples": Wrong(
         5,
         ((_END5, _END5 + "        output = output.cumsum(0)\n"),),
-        {"EncoderLayer/property/batch-independent": "each item along b"},
+        {"EncoderLayer/property/batch-independent": "for one item along b"},
     ),
     "layer without a norm": Wrong(
         5,
@@ -568,7 +568,7 @@ WRONG = {
     "encoding of samples": Wrong(
         6,
         ((_ADD6, _ADD6 + "        output = output.cumsum(0)\n"),),
-        {"SinusoidalPositionEncoding/property/batch-independent": "each item along b"},
+        {"SinusoidalPositionEncoding/property/batch-independent": "for one item along b"},
     ),
     "encoding of one length": Wrong(
         6,
@@ -590,7 +590,7 @@ WRONG = {
     "embedding of samples": Wrong(
         6,
         ((_LEARNED, _LEARNED + "        output = output.cumsum(0)\n"),),
-        {"LearnedPositionEmbedding/property/batch-independent": "each item along b"},
+        {"LearnedPositionEmbedding/property/batch-independent": "for one item along b"},
     ),
     "embedding detached": Wrong(
         6,
@@ -616,8 +616,8 @@ WRONG = {
         7,
         ((_LOG, "        log_probabilities = torch.log_softmax(logits, dim=0)\n"),),
         {
-            "TransformerClassifier/property/batch-independent": "each item along b",
-            "build_classifier/property/batch-independent": "each item along b",
+            "TransformerClassifier/property/batch-independent": "for one item along b",
+            "build_classifier/property/batch-independent": "for one item along b",
         },
     ),
     "sum for mean": Wrong(
@@ -758,7 +758,7 @@ WRONG = {
         8,
         (("    mask = positions < lengths.unsqueeze(1)  # (b, max_len)\n",
           "    mask = (positions < lengths.max()).expand(len(lengths), -1)\n"),),
-        {"padding_mask/property/batch-independent": "each item along b"},
+        {"padding_mask/property/batch-independent": "for one item along b"},
     ),
     "too long accepted": Wrong(
         8,
@@ -769,8 +769,8 @@ WRONG = {
         8,
         ((_MIX, _MIX + "    output = output - output.mean((0, 1))\n"),),
         {
-            "masked_attention/property/batch-independent": "each item along b",
-            "masked_attention/property/query-independent": "each item along q",
+            "masked_attention/property/batch-independent": "for one item along b",
+            "masked_attention/property/query-independent": "for one item along q",
         },
     ),
     "hidden keys that weigh a little": Wrong(
@@ -803,7 +803,7 @@ WRONG = {
     "masked heads by sample": Wrong(
         8,
         ((_UNIFY, _UNIFY + "        output = output - output.mean(0)\n"),),
-        {"MaskedMultiHeadAttention/property/batch-independent": "each item along b"},
+        {"MaskedMultiHeadAttention/property/batch-independent": "for one item along b"},
     ),
     "masked values detached": Wrong(
         8,
@@ -827,13 +827,13 @@ WRONG = {
         9,
         (("        normed = centred / torch.sqrt(variance + self.eps)  # (b, t, k)\n",
           "        normed = centred / torch.sqrt(variance.mean(0) + self.eps)\n"),),
-        {"LayerNorm/property/batch-independent": "each item along b"},
+        {"LayerNorm/property/batch-independent": "for one item along b"},
     ),
     "norm by the sequence": Wrong(
         9,
         (("        normed = centred / torch.sqrt(variance + self.eps)  # (b, t, k)\n",
           "        normed = centred / torch.sqrt(variance.mean() + self.eps)\n"),),
-        {"LayerNorm/property/position-wise": "each item along t"},
+        {"LayerNorm/property/position-wise": "for one item along t"},
     ),
     "norm without training": Wrong(
         9,
@@ -857,12 +857,12 @@ WRONG = {
         9,
         (("        keys = self.to_keys(memory)  # (b, s, k)\n",
           "        keys = self.to_keys(memory.roll(1, 0))\n"),),
-        {"CrossAttention/property/batch-independent": "each item along b"},
+        {"CrossAttention/property/batch-independent": "for one item along b"},
     ),
     "queries mixed": Wrong(
         9,
         ((_UNIFY, _UNIFY + "        output = output - output.mean(1, keepdim=True)\n"),),
-        {"CrossAttention/property/query-independent": "each item along t"},
+        {"CrossAttention/property/query-independent": "for one item along t"},
     ),
     "hidden memory that weighs": Wrong(
         9,
@@ -895,7 +895,7 @@ WRONG = {
     "decoder that mixes samples": Wrong(
         9,
         ((_DECODED, _DECODED + "        output = output - output.mean(0)\n"),),
-        {"DecoderLayer/property/batch-independent": "each item along b"},
+        {"DecoderLayer/property/batch-independent": "for one item along b"},
     ),
     "decoder that sees padding": Wrong(
         9,
@@ -965,8 +965,8 @@ WRONG = {
         10,
         ((_LOGITS, _LOGITS + "        logits = logits - logits.mean(0)\n"),),
         {
-            "LanguageModel/property/batch-independent": "each item along b",
-            "build_language_model/property/batch-independent": "each item along b",
+            "LanguageModel/property/batch-independent": "for one item along b",
+            "build_language_model/property/batch-independent": "for one item along b",
         },
     ),
     "positions that are not trained": Wrong(
@@ -1027,7 +1027,7 @@ WRONG = {
         ((_NEXT, "    probabilities = kept.softmax(dim=0)\n"),),
         {
             "next_token_probabilities/property/rows-sum-to-one": "not negative, and sum to one",
-            "next_token_probabilities/property/batch-independent": "each item along b",
+            "next_token_probabilities/property/batch-independent": "for one item along b",
         },
     ),
     "a temperature below zero": Wrong(
@@ -1066,7 +1066,7 @@ WRONG = {
     "writers that listen to each other": Wrong(
         11,
         (("attended = weights @ values  #", "attended = weights @ values.mean(0, True)  #"),),
-        {"CachedSelfAttention/property/batch-independent": "each item along b"},
+        {"CachedSelfAttention/property/batch-independent": "for one item along b"},
     ),
     "queries that are not trained": Wrong(
         11,
@@ -1098,7 +1098,7 @@ WRONG = {
         11,
         (("    tokens = prompt  # (b, t), grows\n",
           "    tokens = prompt[:1].expand_as(prompt)\n"),),
-        {"generate/property/batch-independent": "each item along b"},
+        {"generate/property/batch-independent": "for one item along b"},
     ),
 }  # fmt: skip
 

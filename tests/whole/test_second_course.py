@@ -68,7 +68,7 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
     ("exercise", "old", "new", "check", "said"),
     [
         ("exercise1", "mean(dim=0, keepdim=True)  # (n, m)", "mean(dim=1, keepdim=True)",
-         "standardize/property/column-independent", "each item along m should give the same"),
+         "standardize/property/column-independent", "for one item along m should be the same"),
         ("exercise1", "centred.square().mean(dim=0, keepdim=True)",
          "x.var(dim=0, keepdim=True)",
          "standardize/numeric", "right shape but wrong values"),
