@@ -9,7 +9,7 @@ from grader.compare.steps import occurs
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt
-from grader.grading.trace import Made, Step, Trace, traces_of
+from grader.grading.trace import Step, Trace, traces_of
 from grader.records.calls import Array
 from grader.records.results import State
 from grader.worker.protocol import TargetKind
@@ -89,24 +89,23 @@ def exhibits_from(exercise: Exercise, traces: Mapping[str, Trace | None]) -> tup
 
 
 def _exhibit(target: Target, trace: Trace) -> Exhibit:
-    others = _otherwise_made(trace) if _all_close(trace) else None
-    panels = _step_panels(trace, others or ()) + _output_panels(target, trace)
+    passed = _all_close(trace)
+    others = _otherwise_made(trace) if passed else set()
+    panels = _step_panels(trace, others) + _output_panels(target, trace)
     return Exhibit(
         target.name,
         trace.shown_case,
         tuple(panels),
-        _drawing(target, trace, others) if trace.steps else None,
+        _drawing(target, trace, others, passed=passed) if trace.steps else None,
     )
 
 
 def _otherwise_made(trace: Trace) -> set[str]:
     """The steps whose part another tensor plays, on a way that comes to the right output."""
-    returned = list((trace.actual or {}).values())
-    played = {s.name: (s, _counterpart(s, trace.made, returned)) for s in trace.steps}
     return {
-        name
-        for name, (step, own) in played.items()
-        if own is not None and not occurs(step.values, [own])
+        step.name
+        for step in trace.steps
+        if (own := _counterpart(step, trace)) is not None and not occurs(step.values, [own])
     }
 
 
@@ -136,13 +135,12 @@ def _step_panels(trace: Trace, others: Collection[str]) -> list[Panel]:
     """The first wrong step, and steps whose rows are distributions: attention weights, say."""
     outputs = {*(trace.expected or {}), *others}
     chosen = [s for s in trace.steps if s.name == trace.wrong or _is_distribution(s.values)]
-    returned = list((trace.actual or {}).values())
-    return [_step_panel(s, trace.made, returned) for s in chosen if s.name not in outputs]
+    return [_step_panel(s, trace) for s in chosen if s.name not in outputs]
 
 
-def _step_panel(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Panel:
-    actual = _counterpart(step, made, returned)
-    only = _only_one(step, made, returned) if actual is None else None
+def _step_panel(step: Step, trace: Trace) -> Panel:
+    actual = _counterpart(step, trace)
+    only = _only_one(step, trace) if actual is None else None
     panel = make_panel(step.name, step.values, actual if only is None else only)
     return _said(replace(panel, probable=only is not None), step)
 
@@ -153,7 +151,7 @@ def _is_distribution(values: Array) -> bool:
     return bool(np.allclose(values.sum(-1), 1.0))
 
 
-def _counterpart(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Array | None:
+def _counterpart(step: Step, trace: Trace) -> Array | None:
     """The submission's tensor that plays a step's part; None where several may be meant.
 
     It is what a variable of the step's name holds, else what has the step's values, else the one
@@ -162,25 +160,26 @@ def _counterpart(step: Step, made: Sequence[Made], returned: Sequence[Array]) ->
     expected = step.values
     if step.held is not None and step.held.shape == expected.shape:
         return step.held
-    alike = [m for m in made if m.values.shape == expected.shape]
+    alike = [m for m in trace.made if m.values.shape == expected.shape]
     same = [m.values for m in alike if occurs(expected, [m.values])]
     if same:
         return None if step.state is State.WRONG else same[0]
     kind = _is_distribution(expected)
-    free = [v for v in _free(step, made, returned) if _is_distribution(v) == kind]
+    free = [v for v in _free(step, trace) if _is_distribution(v) == kind]
     return free[0] if len(free) == 1 else None
 
 
-def _only_one(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> Array | None:
+def _only_one(step: Step, trace: Trace) -> Array | None:
     """The one tensor of a wrong step's shape that is no other step, whatever it holds."""
-    free = _free(step, made, returned) if step.state is State.WRONG else []
+    free = _free(step, trace) if step.state is State.WRONG else []
     return free[0] if len(free) == 1 and not occurs(step.values, free) else None
 
 
-def _free(step: Step, made: Sequence[Made], returned: Sequence[Array]) -> list[Array]:
+def _free(step: Step, trace: Trace) -> list[Array]:
     """The tensors of a step's shape that are no other step and not returned."""
-    alike = [m for m in made if m.values.shape == step.values.shape]
+    alike = [m for m in trace.made if m.values.shape == step.values.shape]
     own = [m.values for m in alike if not m.given and not m.steps]
+    returned = list((trace.actual or {}).values())
     return [values for values in own if not occurs(values, returned)]
 
 
@@ -212,10 +211,10 @@ def _cut(values: Array, first: Sequence[int]) -> Array:
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)
 
 
-def _drawing(target: Target, trace: Trace, others: set[str] | None) -> Drawing:
+def _drawing(target: Target, trace: Trace, others: Collection[str], *, passed: bool) -> Drawing:
     """The way, with what is right of it: all, where the output is and no step is made otherwise."""
-    right = {s.name for s in trace.steps if s.state is State.RIGHT}
-    if others is not None and not others:
-        right = {name for level in trace.levels for name in level}
+    names = {name for level in trace.levels for name in level}
+    ticked = {s.name for s in trace.steps if s.state is State.RIGHT}
+    right = names if passed and not others else ticked
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
-    return Drawing(inputs, trace.levels, frozenset(right), trace.wrong if others is None else "")
+    return Drawing(inputs, trace.levels, frozenset(right), "" if passed else trace.wrong)
