@@ -231,8 +231,7 @@ def _without_biases(evidence: Evidence, surplus: Sequence[ParameterShape], *, as
     parts = dict.fromkeys(one.name.rpartition(".")[0].rpartition(".")[0] for one in surplus)
     if heard and "" not in parts:  # they are layers of parts, which are made of another class
         own = named_in_full([one.name.split(".")[-2] for one in surplus])
-        passed_on = evidence.words.bias_passed_on.format(named_in_full(list(parts)))
-        return f"{passed_on}, and in there to {own}"
+        return f"`bias` has to reach {own} in {named_in_full(list(parts))}: see where it is lost"
     return (evidence.words.bias_passed_on if heard else evidence.words.unbiased).format(layers)
 
 

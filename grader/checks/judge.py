@@ -41,7 +41,8 @@ from grader.records.text import as_step
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
-_OF_FORM = (COMPARE_SHAPES, LOST_AXIS, SEEK_LAYER, RESIZE)  # steps where a form is wrong
+_OF_LAYERS = (SEEK_LAYER, RESIZE)  # steps where a target's own layers do not fit
+_OF_FORM = (COMPARE_SHAPES, LOST_AXIS, *_OF_LAYERS)  # steps where a form is wrong
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)
 _PARAMETER = re.compile(r"the parameter `([\w.]+)`")
@@ -247,7 +248,8 @@ def point_to_hint(
 
     So it is of the properties that fail with it, and of what an exception leaves open. Of several
     bugs that are a target's `own`, each has its own checks; what none of those that are named fails
-    is for another reason. A line that is known to cut gradients off is better still.
+    is for another reason, and so may a NaN be where they do not explain all. A line that is known
+    to cut gradients off is better still.
     """
     line = cut_at(evidence)
     failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}
@@ -262,7 +264,8 @@ def point_to_hint(
         of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in (*_OF_FORM, evidence.words.affine) and bool(bugs)
-        of_values = r.next_step in (BY_HAND, NOT_FINITE) and bool(bugs or not found.bugs)
+        of_values = r.next_step == BY_HAND and bool(bugs or not found.bugs)
+        of_values |= r.next_step == NOT_FINITE and bool(bugs) and found.whole
         of_error = r.place is not None and r.next_step.endswith("?") and bool(bugs)
         if of_values or gradient or of_property or of_form or of_error:
             step = _hint_of(evidence, found, [bug for bug in bugs if bug in own])
@@ -307,6 +310,8 @@ def name_causes(
         open_to = result.status is Status.FAILED and not result.told
         others = behind[result.target] if open_to else []
         causes = [o for o in others if _explains(o, result) and may_explain(o, result)]
+        if result.next_step in _OF_LAYERS:  # which a part is to blame for only if its own do not
+            causes = [other for other in causes if other.next_step in _OF_LAYERS]
         same = any(other.kind in (Kind.PROPERTY, Kind.GRADIENT) for other in causes)
         if causes and (same or of_values(result) or result.next_step in NO_IDEA):
             step = f"`{result.target}` uses `{causes[0].target}`, which is not right yet"

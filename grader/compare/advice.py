@@ -50,8 +50,8 @@ def advise_on_error(
     """Return why an exception of the submission's came, and what to do next."""
     if own_refusal(evidence, error):
         return Reason(
-            "what was given is right, and your own check refuses it: look at its condition, at the "
-            "order of the arguments, and at what runs before it"
+            "what was given is right, and a line of your own refuses it: look at why it is reached, "
+            "at the order of the arguments, and at what runs before it"
         )
     message = error.message[:_SEARCHED]
     if error.type == "ModuleNotFoundError":

@@ -21,7 +21,7 @@ _LAYERS = (
     *("GRU", "Linear", "LSTM", "Parameter"),
 )
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
-_NOT_RETURNED = "return what is due: the last line makes `{}`, and nothing returns anything"
+_NOT_RETURNED = "end with `return {}`: so far nothing is returned"
 _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
 
@@ -42,11 +42,17 @@ def thrown_away(evidence: Evidence, read: Collection[str] | None = None) -> str:
 def forgotten(evidence: Evidence) -> set[tuple[int, int]]:
     """Return where a target makes a new tensor that nothing keeps, as `place_of` counts.
 
-    These are the numbers of the file or cell and of the line.
+    These are the numbers of the file or cell and of the line. A last line that lacks its `return`
+    is none of them: what it makes on the way is used.
     """
     texts = [text for _, text in sorted(evidence.source.units)]
-    name = evidence.target.name
-    return {(i, line) for i, text in enumerate(texts) for (line, _), _ in _thrown(text, name)}
+    name, method = evidence.target.name, evidence.words.method
+    return {
+        (i, line)
+        for i, text in enumerate(texts)
+        for (line, code), _ in _thrown(text, name)
+        if (line, code) not in _unreturned(method, text, name)
+    }
 
 
 def cut_at(evidence: Evidence) -> str:
@@ -153,11 +159,14 @@ def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]
     makers = _functions(text, target, target, method)
     if len(makers) != 1 or any(isinstance(node, ast.Return) for node in ast.walk(makers[0])):
         return []
-    last = makers[0].body[-1]
-    if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-        return [(last.lineno, last.targets[0].id)]
-    made = isinstance(last, ast.Expr) and isinstance(last.value, ast.BinOp | ast.Call)
-    return [(last.lineno, shown(last.value))] if made else []  # type: ignore[attr-defined]
+    match makers[0].body[-1]:
+        case ast.Assign(targets=[ast.Name(id=name), *_]) as last:
+            return [(last.lineno, name)]
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[value])) as last:
+            return [(last.lineno, shown(value))]
+        case ast.Expr(value=ast.BinOp() | ast.Call() as value) as last:
+            return [(last.lineno, shown(value))]
+    return []
 
 
 def _functions(text: str, target: str, *names: str) -> list[ast.FunctionDef]:

@@ -197,7 +197,8 @@ def settled(
         parts = [(layer, _part_of(own, meant)) for own, layer in _layers(guess).items()]
         found = {layer: part for layer, part in parts if part}  # of a bias alone nothing is known
         layers = fused | {layer: part for layer, part in found.items() if part != layer}
-        turned = _turns(guess)[-1].turned if way.turned else way.turned
+        there = _turnable(guess)
+        turned = there if way.turned == _turnable(bound[case]) else way.turned & there
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
             ways[name] = Arrangement(layers, way.rows, turned)
     return ways
@@ -279,9 +280,18 @@ def _exchanges(layers: Sequence[str]) -> list[Arrangement]:
 
 
 def _turns(bound: Sequence[Bound]) -> list[Arrangement]:
-    """Square matrices of the code's own as they are and, all of them, the other way round."""
-    turned = frozenset(role for one in bound if one.turnable for role in one.roles)
-    return [Arrangement({}), *([Arrangement({}, (), turned)] if turned else [])]
+    """Square matrices of the code's own as they are, and the other way round.
+
+    All of them, one of them, or all but one: what is split into heads lies in two ways.
+    """
+    each, every = [frozenset(one.roles) for one in bound if one.turnable], _turnable(bound)
+    some = [every, *each, *(every - one for one in each)]
+    return [Arrangement({}, (), turned) for turned in dict.fromkeys([frozenset[str](), *some])]
+
+
+def _turnable(bound: Sequence[Bound]) -> frozenset[str]:
+    """The roles whose matrices may lie either way."""
+    return frozenset(role for one in bound if one.turnable for role in one.roles)
 
 
 def _fused(call: Call, bound: Sequence[Bound]) -> list[Bound]:

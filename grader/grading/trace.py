@@ -33,13 +33,13 @@ from grader.worker.names import (
 if TYPE_CHECKING:  # what was kept is shown without what grades
     from grader.grading.exercise import Run
 
-# faults for which a run has no values to lay beside the expected ones
-_STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND, Fault.TYPE)
+_STOPPED = (*NOT_THERE, Fault.RAISED, Fault.UNBOUND)  # faults that end a run before its last step
 _PRODUCT = re.compile(r"\b[a-z]\*[a-z]\b")
 _AXES = re.compile(r"\[([^]]*)\]")
 _ADDED = re.compile(r"\+ ([a-z])\b")
 _SILENT = frozenset({"alias", "detach", "lift_fresh", "clone", "_unsafe_view"})
 _UNASKED = frozenset({"expand", "view"})  # torch's matmul makes these by itself
+_ASKED = frozenset({"expand", "expand_as", "flatten", "reshape", "unflatten", "view", "view_as"})
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Trace:
     trouble: str = ""  # one sentence where the run ended early, or no step tells what is wrong
     expected: Mapping[str, Array] | None = None  # the outputs
     actual: Mapping[str, Array] | None = None
-    stopped: bool = False  # the run gave no output that can be compared
+    stopped: bool = False  # the run ended before its last step
     full: bool = False  # more tensors came than are recorded
     given: tuple[str, ...] = ()  # arguments whose default may be another in the submission
 
@@ -181,7 +181,7 @@ def _trace(
         stopped=stopped,
         full=len(of_group(recorded.tensors, Group.SEEN)) >= MOST_SEEN,
         products=_products(evidence.exercise),
-        trouble=_trouble(outcome, evidence.words.noun) if stopped else _apart(outcome, steps),
+        trouble=_trouble(outcome, evidence.words.noun) or _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),
         actual=_outputs(evidence.answers[call.id]),
         given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
@@ -225,10 +225,12 @@ def _goes_on(made: Sequence[Made]) -> bool:
 
 
 def _trouble(outcome: Judgement, noun: str) -> str:
-    """Say why a run gave no values."""
+    """Say why a run gave no values, "" where it gave some."""
     if outcome.fault is Fault.UNBOUND:
         return f"Your {noun} was made, and not run in this case: {outcome.message}"
-    return f"Your run ended here: {outcome.message}"
+    if outcome.fault is Fault.TYPE:
+        return f"What your run returned cannot be compared: {outcome.message}"
+    return f"Your run ended here: {outcome.message}" if outcome.fault in _STOPPED else ""
 
 
 def _apart(outcome: Judgement, steps: Sequence[Step]) -> str:
@@ -271,7 +273,9 @@ def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> t
         place, call = place_of(name), call_of(name)
         if call == UNFINISHED:
             continue
-        last = made[-1:] if operation in _SILENT else made if operation in _UNASKED else []
+        written = written_at(evidence.source, place)
+        unasked = operation in _UNASKED and (call or written not in _ASKED)
+        last = made if unasked else made[-1:] if operation in (_SILENT | _UNASKED) else []
         equal = [
             i
             for i, before in enumerate(last)
@@ -287,7 +291,6 @@ def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> t
             continue
         held = tuple(name for name, due in right.items() if same_values(due, values))
         known = names.get(operation, operation)
-        written = written_at(evidence.source, place)
         made.append(Made(known, written, place, call, operation == GIVEN, values, held))
     return tuple(made)
 

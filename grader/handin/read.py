@@ -130,23 +130,31 @@ def _find(
             note = f"{first} was graded, and not {listed(others)}"
             source = replace(source, notes=(*source.notes, note))
         return source
-    near = _near(exercise, [path.rpartition("/")[2] for path in files])
+    names = [path.rpartition("/")[2] for path in files]
+    near = _near(exercise, names)
+    numbered = _as_exercises(exercise)
+    suffixes = {Path(name).suffix for name in names if numbered.match(name)} & set(SUFFIXES)
+    due = f"{exercise.stem}{suffixes.pop()}" if len(suffixes) == 1 else exercise.file
     if near:
         step = f"rename {near} to {exercise.stem}{Path(near).suffix}"
     else:
-        step = f"put {exercise.file} into the folder {place}"
-    problem = f"{exercise.file} is not there"
-    return Source(exercise.file, problem=problem, next_step=step, absent=not near)
+        step = f"put {due} into the folder {place}"
+    return Source(due, problem=f"{due} is not there", next_step=step, absent=not near)
 
 
 def _near(exercise: Exercise, files: Collection[str]) -> str:
     """The file that is meant for an exercise though it has another name, "" where none is."""
     present = sorted(n for n in files if n.endswith(SUFFIXES) and n.isprintable())
     own = [name for name in present if re.match(rf"{exercise.id}(?!\d)", name)]
-    numbered = re.compile(exercise.id.rstrip("0123456789") + r"\d")
+    numbered = _as_exercises(exercise)
     free = [name for name in present if not numbered.match(name)]
     near = difflib.get_close_matches(exercise.file, free, 1, cutoff=0.75)
     return next(iter([*own, *near]), "")
+
+
+def _as_exercises(exercise: Exercise) -> re.Pattern[str]:
+    """What the files of exercises begin with: the id of one, with any number."""
+    return re.compile(exercise.id.rstrip("0123456789") + r"\d")
 
 
 def read_source(path: Path, limit: int) -> Source:

@@ -121,5 +121,5 @@ def _unreached(name: str, part: str, case: DrawnCase, words: Vocabulary) -> Judg
     shown, use = f"the parameter `{clean(name, 80)}`", "uses"
     if part:
         shown, use = f"`{clean(part, 80)}`, which is given", "calls"
-    step = f"check that {words.method} {use} it, and that nothing is detached"
+    step = f"check that {words.method} {use} it, and that nothing is detached or frozen"
     return Judgement(Status.FAILED, f"no gradient reaches {shown}", next_step=step, case=case)

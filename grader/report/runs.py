@@ -133,7 +133,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _SHADES = " ░▒▓█"
 _BAR = 40  # columns of the longest bar, at most
 _LEGEND = (
-    "Shades: the darker, the further from zero, above or below; █ is the largest of its table."
+    "Shades: the fuller, the further from zero, above or below; ██ stands for the largest numbers "
+    "of its table."
 )
 
 

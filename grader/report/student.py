@@ -133,7 +133,7 @@ def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:
         titled = f"“{plain(one.title)}”" if one.title else ""
         titles.setdefault(one.section, []).append(f"{titled}{line}".strip())
     return [
-        f"lesson, “{section}”{'' if own[0].startswith('(') else ':'} {'; '.join(own)}".rstrip()
+        f"lesson, “{section}”{':' if own[0].startswith('“') else ''} {'; '.join(own)}".rstrip()
         for section, own in titles.items()
     ]
 

@@ -28,7 +28,7 @@ MARKS = {
 }
 FOUND = "▸"  # before what is known of a mistake
 _SIGNS = {  # those that do not speak for themselves
-    MARKS[Status.SKIPPED]: "cannot be judged before something else is right",
+    MARKS[Status.SKIPPED]: "cannot be judged in full before something else is right",
     MARKS[Status.TIMEOUT]: "out of time",
     MARKS[Status.ERROR]: "a fault of grader's own, which costs nothing",
     FOUND: "what is known of the mistake",

@@ -34,7 +34,7 @@ def further(result: ExerciseResult, command: str = "grade ") -> str:
     if not failed or all(check.unwritten for check in failed):
         return ""
     return (
-        f"More: {command}hint {result.exercise}, plainer each time; "
+        f"More: {command}hint {result.exercise}, one more each time; "
         f"{command}explain {result.exercise}, the shapes of your run"
     )
 
@@ -78,8 +78,8 @@ def doubted(
     if not own:
         return ""
     return (
-        f"But {listed(own)} {'is' if len(own) == 1 else 'are'} not right yet, though it does not "
-        f"show here: grade check {exercise.id}"
+        f"But {listed(own)} {'is' if len(own) == 1 else 'are'} not right yet, whether it shows "
+        f"here or not: grade check {exercise.id}"
     )
 
 

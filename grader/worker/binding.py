@@ -17,7 +17,7 @@ from grader.worker.layouts import Form, Item, Layout, fitting_layouts
 from grader.worker.pairs import KINDS, last_of, name_pairs, stem_of
 from grader.worker.protocol import BoundClaim, InfoClaim, Role, RoleKind, ShapeClaim, Told
 
-Memory = dict[str, Form]  # parameter name -> the form that its shape showed, where it could
+Memory = dict[str, tuple[Form, ...]]  # by name: the forms that all shapes so far allow
 
 _LISTED = 64  # parameters that an answer lists
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -180,7 +180,7 @@ class _Search:
         if not found:
             return False
         told = Told.ORDER if item.guessed else told
-        turnable = {Form.IN_OUT, Form.OUT_IN} <= {layout.form for layout in found}
+        turnable = any(found[0].form.turns(form) for form in self.memory[item.name])
         self.bonds.append(Bond(tuple(roles), item, found[0], told, turnable))
         self.used |= set(item.members)
         for role in roles:
@@ -190,17 +190,17 @@ class _Search:
     def _layouts(self, roles: Sequence[Role], item: Item) -> list[Layout]:
         """The ways the roles fit the item, the likeliest first; one alone where memory knows."""
         found = fitting_layouts(roles, item)
-        if len(found) == 1:
-            self.memory[item.name] = found[0].form
-        elif found and found[0].form is not Form.IN_OUT:  # the likeliest, until a shape tells more
-            self.memory.setdefault(item.name, found[0].form)
+        if forms := tuple(dict.fromkeys(layout.form for layout in found)):
+            before = self.memory.get(item.name, forms)
+            self.memory[item.name] = tuple(form for form in before if form in forms) or forms
         remembered = [layout for layout in found if layout.form is self._remembered(item)]
         return remembered or found
 
     def _remembered(self, item: Item) -> Form | None:
-        """The form that a parameter has elsewhere; a bias lies as its layer's weight does."""
+        """The likeliest form of a parameter; a bias lies as its layer's weight does."""
         weight = f"{_layer_of(item.name)}.weight"
-        return self.memory.get(weight if weight in self.memory else item.name)
+        forms = self.memory.get(weight if weight in self.memory else item.name, ())
+        return next(iter(forms), None)
 
     def _fits(self, role: Role, item: Item) -> bool:
         return bool(fitting_layouts([role], item)) and not self._parts_a_layer(role, item)

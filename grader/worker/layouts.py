@@ -35,13 +35,39 @@ class Form(Enum):
     N_I_OUT = auto()
     OUT_N_I = auto()
     N_OUT_I = auto()
+    ROLES_N_IN_O = auto()
+    ROLES_N_O_IN = auto()
+    N_ROLES_IN_O = auto()
+    N_ROLES_O_IN = auto()
+    N_IN_ROLES_O = auto()
+    IN_ROLES_N_O = auto()
+    IN_N_ROLES_O = auto()
+
+    def turns(self, other: "Form") -> bool:
+        """Whether a square matrix in one form is its transpose in the other."""
+        return (self, other) in _TURNS or (other, self) in _TURNS
 
 
+_TURNS = (
+    (Form.IN_OUT, Form.OUT_IN),
+    (Form.N_O_IN, Form.N_I_OUT),
+    (Form.N_IN_O, Form.N_OUT_I),
+    (Form.IN_N_O, Form.OUT_N_I),
+)
 _OF_PARTS = ((Form.N_IN_O, (0, 2, 1)), (Form.N_O_IN, (0, 1, 2)), (Form.IN_N_O, (2, 0, 1)))
 _OF_ROLES = (
     (Form.ROLES_IN_O, (0, 2, 1)),
     (Form.ROLES_O_IN, (0, 1, 2)),
     (Form.IN_ROLES_O, (2, 0, 1)),
+)
+_OF_PARTS_OF_ROLES = (  # axes of roles, parts, a part's outputs, and inputs
+    (Form.ROLES_N_IN_O, (0, 1, 3, 2)),
+    (Form.ROLES_N_O_IN, (0, 1, 2, 3)),
+    (Form.N_ROLES_IN_O, (1, 0, 3, 2)),
+    (Form.N_ROLES_O_IN, (1, 0, 2, 3)),
+    (Form.N_IN_ROLES_O, (1, 3, 0, 2)),
+    (Form.IN_ROLES_N_O, (3, 0, 1, 2)),
+    (Form.IN_N_ROLES_O, (3, 1, 0, 2)),
 )
 _OF_INPUTS = ((Form.N_I_OUT, (1, 2, 0)), (Form.OUT_N_I, (0, 1, 2)), (Form.N_OUT_I, (1, 0, 2)))
 
@@ -149,7 +175,7 @@ def fitting_layouts(roles: Sequence[Role], item: Item) -> list[Layout]:
 
 
 def _plain_layouts(shape: Shape, item: Item, fused: int) -> list[Layout]:
-    """A bias, table or vector: as it is, axes of size one aside, or a vector split in rows.
+    """A bias, table or vector: as it is, axes of size one aside, or a vector split in parts.
 
     A linear layer without bias that reads one-hot rows holds a table, turned.
     """
@@ -158,7 +184,7 @@ def _plain_layouts(shape: Shape, item: Item, fused: int) -> list[Layout]:
         return [Layout(Form.TURNED, shape, (1, 0))]
     same = _squeezed(item.shape) == _squeezed(shape)
     folds = item.raw or bool(item.forms)
-    split = len(shape) == 1 and len(_squeezed(item.shape)) == 2 and folds
+    split = len(shape) == 1 and len(_squeezed(item.shape)) in (2, 3) and folds
     found = [Layout(Form.AS_IT_IS, shape, order)] if same or split else []
     if len(shape) == 1 and len(item.parameters) > 1:
         return found or _listed_layouts(Form.AS_IT_IS, shape, item, fused)
@@ -208,6 +234,23 @@ def _linear_layouts(shape: Shape, item_shape: Shape, stacked: int | None) -> lis
         layouts += _stacked_layouts(shape, target, stacked)
     elif len(layouts) > 1 and len(item_shape) == 3:
         layouts += _stacked_layouts(shape, item_shape, stacked)  # of one: other sizes tell which
+    return [*layouts, *(_parted_roles(shape, item_shape, stacked) if stacked else [])]
+
+
+def _parted_roles(shape: Shape, target: Shape, roles: int) -> list[Layout]:
+    """Several roles of some parts each: four axes, or three where a part's roles are joined."""
+    out, inner = shape
+    layouts = []
+    for n in sorted(set(target)):
+        if out % (roles * n) == 0:
+            split = (roles, n, out // (roles * n), inner)
+            for form, order in _OF_PARTS_OF_ROLES:
+                axes = [split[axis] for axis in order]
+                first = order.index(0)
+                if order[first + 1] == 2 and len(target) == 3:  # roles before a part's outputs
+                    axes[first : first + 2] = [axes[first] * axes[first + 1]]
+                if tuple(axes) == target:
+                    layouts.append(Layout(form, split, order))
     return layouts
 
 

@@ -24,7 +24,8 @@ def name_pairs(items: Sequence[Item]) -> list[Item]:
             layers.setdefault(stem, []).append(item)
     said: dict[str, Item] = {}
     for stem, own in layers.items():
-        if len(own) == 2 and (pair := _weight_and_bias(*own)):
+        alone = sum(item.name.startswith(f"{stem}.") for item in items) == 2  # it holds no layer
+        if len(own) == 2 and alone and (pair := _weight_and_bias(*own)):
             guessed = own[0].shape == own[1].shape and not any(_kind(one.name) for one in own)
             for one, last in zip(pair, KINDS, strict=True):
                 said[one.name] = replace(one, said=f"{stem}.{last}", guessed=guessed)

@@ -227,7 +227,7 @@ class Targets:
             tuple((item.name, item.shape, item.owner, item.forms) for item in items),
             tuple((role.name, role.shape, role.optional) for role in roles),
             how,
-            frozenset(name for name, form in memory.items() if form is Form.LISTED_ROLES),
+            frozenset(name for name, one in memory.items() if one[:1] == (Form.LISTED_ROLES,)),
         )
         recipes = self._shared if all(item.of_torch for item in items) else self._recipes
         if alike not in recipes:

@@ -247,7 +247,7 @@ LOST = {
         "exercise1",
         (("(b, q, s)\n    return weights\n", "(b, q, s)\n"),),
         "attention_weights/shape",
-        "return what is due: the last line makes `weights`, and nothing returns anything (",
+        "end with `return weights`: so far nothing is returned (",
     ),
     "the order of sizes": (
         "exercise2",

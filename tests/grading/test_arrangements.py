@@ -91,6 +91,21 @@ def test_a_square_matrix_is_tried_the_other_way_round() -> None:
     assert settled(way, "a", {"a": own, "b": known})["b"] == Arrangement({})
 
 
+def test_matrices_are_turned_one_by_one_as_well() -> None:
+    own = [
+        Bound(name=f"w{place}", roles=[role.name], told=Told.NAME, turnable=True)
+        for place, role in enumerate(ROLES)
+    ]
+    names = [role.name for role in ROLES]
+    turned = [way.turned for way in arrangements_of(CALL, own)]
+    pairs = [{*names} - {name} for name in names]
+    assert turned == [{*names}, *({name} for name in names), *pairs]
+    # what is turned in one case is turned in another, if it may be there
+    way = Arrangement({}, (), frozenset(names[:1]))
+    known = [own[0].model_copy(update={"turnable": False}), *own[1:]]
+    assert settled(way, "a", {"a": own, "b": known})["b"] == Arrangement({})
+
+
 @pytest.mark.parametrize(
     "way",
     [

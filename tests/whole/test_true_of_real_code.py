@@ -167,7 +167,7 @@ def test_last_line_that_returns_nothing_is_told(grade_text: GradeText, last: str
     text += f"    weights = torch.softmax(x @ x.mT, dim=-1)\n    {last}\n"
     check = find_check(grade_text({"exercise1": text}), "self_attention/shape")
     due = last.partition(" = ")[0]
-    assert f"the last line makes `{due}`, and nothing returns anything (" in check.next_step
+    assert f"end with `return {due}`: so far nothing is returned (" in check.next_step
     assert check.next_step.endswith("line 6)")
 
 

@@ -123,12 +123,55 @@ def test_binding_tells_a_raw_layout_by_its_shape(shape: tuple[int, ...], laid: A
         ((IN, 3 * OUT), lambda v: torch.cat(v).T),
         ((3, OUT, IN), torch.stack),
         ((3, IN, OUT), lambda v: torch.stack(v).transpose(1, 2)),
+        ((3, 2, IN, 3), lambda v: _parted(v).permute(0, 1, 3, 2)),
+        ((2, 3, 3, IN), lambda v: _parted(v).transpose(0, 1)),
+        ((IN, 3, 2, 3), lambda v: _parted(v).permute(3, 0, 1, 2)),
+        ((2, IN, 9), lambda v: _parted(v).permute(1, 3, 0, 2).reshape(2, IN, 9)),
+        ((IN, 2, 9), lambda v: _parted(v).permute(3, 1, 0, 2).reshape(IN, 2, 9)),
     ],
-    ids=["out, in", "in, out", "stacked", "stacked transposed"],
+    ids=[
+        *("out, in", "in, out", "stacked", "stacked transposed", "roles, heads, in, out"),
+        *("heads, roles, out, in", "in, roles, heads, out", "heads, in, roles and out"),
+        "in, heads, roles and out",
+    ],
 )
 def test_binding_reads_fused_raw_parameters(shape: tuple[int, ...], laid: Any) -> None:
     module = loaded(module_of(in_proj_weight=raw(*shape)))
     assert torch.equal(module.in_proj_weight, laid(values()))
+
+
+def _parted(values: list[torch.Tensor]) -> torch.Tensor:
+    """Return values by roles, two heads, a head's outputs, and inputs."""
+    return torch.stack(values).reshape(3, 2, OUT // 2, IN)
+
+
+def test_square_matrix_of_heads_may_lie_either_way_until_a_shape_tells() -> None:
+    """Whether heads are parts of what goes in or of what comes out; one head tells no more."""
+    memory: Memory = {}
+    for heads in (2, 1):
+        role = Role("unify.weight", (OUT, OUT), RoleKind.LINEAR)
+        items = own_items(module_of(unify=raw(heads, OUT // heads, OUT)), [])
+        (bond,) = bind(items, [role], memory)
+        assert bond.turnable
+        assert torch.equal(bond.layout.lay(torch.eye(OUT), (OUT, OUT)), torch.eye(OUT))
+    wide = Role("unify.weight", (OUT, 4), RoleKind.LINEAR)
+    (bond,) = bind(own_items(module_of(unify=raw(2, 2, OUT)), []), [wide], memory)
+    assert not bond.turnable
+    given = torch.arange(4.0 * OUT).reshape(OUT, 4)
+    assert torch.equal(bond.layout.lay(given, (4, OUT)), given.T)
+
+
+def test_weight_beside_a_layer_keeps_its_own_name() -> None:
+    """Of two parameters beside a layer, one is not the weight and the other the bias of it all."""
+    holder = module_of(wq=raw(IN, OUT), bq=raw(OUT), kv=nn.Linear(IN, 2 * OUT))
+    items = own_items(module_of(projection=holder), [])
+    biases = [Role(f"{r.name.split('.')[0]}.bias", (OUT,), RoleKind.BIAS) for r in ROLES]
+    aliased = [Role(r.name, r.shape, r.kind, (r.name[3], *r.aliases)) for r in (*ROLES, *biases)]
+    bonds = bind(items, aliased, {})
+    played = {bond.item.name: [role.name for role in bond.roles] for bond in bonds}
+    assert played["projection.wq"] == ["to_queries.weight"]
+    assert played["projection.bq"] == ["to_queries.bias"]
+    assert played["projection.kv.weight"] == ["to_keys.weight", "to_values.weight"]
 
 
 def test_binding_reads_a_convolution_of_width_one() -> None:
