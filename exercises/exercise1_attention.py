@@ -39,11 +39,11 @@
 #
 # ## The formulas
 #
-# Bare self-attention, with the positions as the rows of $X$:
+# Bare self-attention of one sample: the rows of $X$ are its positions; softmax works row by row:
 #
 # $$Y = \mathrm{softmax}(X X^\top)\, X$$
 #
-# Scaled dot-product attention, with the scale $1/\sqrt{d}$ (Vaswani et al. 2017, section 3.2.1):
+# Scaled, for queries $Q$ and keys $K$ of width $d$, and values $V$ (Vaswani et al. 2017, 3.2.1):
 #
 # $$\mathrm{weights} = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d}}\right), \qquad
 # Y = \mathrm{weights}\; V$$
@@ -51,7 +51,7 @@
 # Why a square root? Where the components of a query and a key are independent, with mean 0 and
 # variance 1, their dot product is a sum of $d$ such products and has variance $d$. Dividing by
 # $\sqrt{d}$ brings the variance back to 1. Without it the softmax of a wide model puts nearly all
-# its weight on a single key, and there its gradient is nearly zero.
+# its weight on a single key, and there the gradient of the softmax is nearly zero.
 #
 # ## Shapes, step by step
 #
@@ -83,7 +83,7 @@
 #
 # ## Traps
 #
-# No need to learn them by heart: `grade hint` leads back to the one that fits your code.
+# No need to learn them by heart: `grade hint` leads back to the one that comes nearest.
 #
 # - **The softmax runs along the wrong axis.** The columns of the weights sum to one and the rows do
 #   not. The shapes are the same all the while, so look at the sums. If every weight is exactly 1
@@ -95,9 +95,9 @@
 #   differ: if some of them agree, this mistake cannot be seen.
 # - **The scale in the wrong place.** It belongs to the scores. On the weights, the rows no longer
 #   sum to one; on the values, the output is small and the weights are too sharp.
-# - **A scale that goes unheard.** Call your function with two different values of `scale`: if the
-#   answer stays the same, the default is always used. Zero is a scale like any other, and Python
-#   takes it for false: ask whether a scale was given, not whether it is true.
+# - **A scale that goes unheard, or divides.** Call your function with two scales: if the answer
+#   stays the same, the default is always used. A given scale multiplies the scores: a larger one
+#   makes the weights less even. Zero is a scale too: ask whether it is None, not if it is true.
 # - **A scale too many.** `self_attention` has none, whatever the width. The other form has one: if
 #   a function that you call scales, do not scale again.
 # - **Keys and queries exchanged.** With equal lengths the scores have the right shape, and are the

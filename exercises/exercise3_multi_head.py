@@ -30,10 +30,10 @@
 #
 # ## The formulas
 #
-# For the heads $i = 0 \dots h - 1$ (Vaswani et al. 2017, section 3.2.2):
+# For the heads $i = 0 \dots h - 1$, of which $W^i$ are the matrices (Vaswani et al. 2017, 3.2.2):
 #
 # $$Y_i = \mathrm{attention}(X W_Q^i,\; X W_K^i,\; X W_V^i), \qquad
-# Y = [\,Y_0;\; \dots;\; Y_{h-1}\,]\, W_O + b_O$$
+# Y = [\,Y_0,\; \dots,\; Y_{h-1}\,]\, W_O + b_O$$
 #
 # The heads' outputs stand side by side along the last axis, $h \cdot d$ wide, and the last layer,
 # `unify_heads`, makes one vector of them: that is $W_O$ and $b_O$. The matrices of the queries
@@ -41,15 +41,15 @@
 # values.
 #
 # **Narrow heads** share out the width, $d = k / h$: all heads together cost what one head of width
-# $k$ would. bert-base has k = 768, h = 12, d = 64. **Wide heads** have $d = k$ each, and the last
-# layer brings $h \cdot k$ back to $k$. Any other `head_dim` works the same way.
+# $k$ would. The model bert-base has k = 768, h = 12, d = 64. **Wide heads** have $d = k$ each, and
+# the last layer brings $h \cdot k$ back to $k$. Any other `head_dim` works the same way.
 #
 # ## Shapes, step by step
 #
 # | step | shape | |
 # | --- | --- | --- |
 # | x | (b, t, k) | k is `embed_dim` |
-# | queries, keys, values | (b, t, h*d) | h heads of width d, side by side |
+# | queries, keys, values | (b, t, h*d) | h is `num_heads`, d is `head_dim`: heads side by side |
 # | each of them split | (b, t, h, d) | `split`: a vector for each head |
 # | heads before time | (b, h, t, d) | `heads_first`: two axes change places |
 # | folded | (b*h, t, d) | `folded`: row n*h + i is head i of sample n |
@@ -57,7 +57,7 @@
 # | unfolded | (b, t, h*d) | heads side by side again |
 # | output | (b, t, k) | after `unify_heads` |
 #
-# Folding, for two samples, two heads (A and B) and two time steps:
+# Folding, for two samples, two heads (A and B) and two positions (t0 and t1):
 #
 # ```
 #    (b, t, h*d)                                    (b*h, t, d)
@@ -71,7 +71,7 @@
 # ```
 #
 # Unfolding goes back: `separated` has the shape (b, h, t, d), `time_first` (b, t, h, d), and
-# `unfolded` (b, t, h*d). `grade explain` shows your own run with these names.
+# `unfolded` (b, t, h*d). `grade explain` shows your run of both functions with these names.
 #
 # In memory the numbers of one time step lie together; after folding, those of one head do. Head and
 # time have to change places on the way, which no mere change of shape can do. With one sample, two

@@ -248,8 +248,7 @@ def point_to_hint(
 
     So it is of the properties that fail with it, and of what an exception leaves open. Of several
     bugs that are a target's `own`, each has its own checks; what none of those that are named fails
-    is for another reason, and so may a NaN be where they do not explain all. A line that is known
-    to cut gradients off is better still.
+    is for another reason, as a NaN may be. A line known to cut gradients off is better still.
     """
     line = cut_at(evidence)
     failed_by = {bug: checks_failed_by(evidence, results, [bug]) for bug in found.bugs}

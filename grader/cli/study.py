@@ -262,9 +262,12 @@ def run_pack(
     """Write the zip to hand in, graded from its own bytes, and return the receipt."""
     from grader.report.runs import render_receipt
     from grader.student.pack import pack_work
+    from grader.student.progress import remember_result
 
     with open_desk([], course, submission, part) as desk:
         packed = pack_work(desk.findings, desk.place, desk.exercises)
+        for result, source in packed.graded if submission is None else ():
+            remember_result(desk.folder, result, source)
     path = into or Path(f"{'-'.join(filter(None, [_slug(desk), part]))}.zip")
     with writing(path):
         path.write_bytes(packed.data)

@@ -4,7 +4,7 @@ import difflib
 import re
 
 from grader.compare import kinds, shapes
-from grader.compare.evidence import NEW_TENSOR, READ_LINE, Evidence, own_refusal
+from grader.compare.evidence import NEW_TENSOR, READ_LINE, REFUSALS, Evidence, own_refusal
 from grader.compare.lost import thrown_away
 from grader.compare.parent import advise_on_parent
 from grader.compare.scene import Reason, Scene
@@ -38,7 +38,6 @@ _ALWAYS = {  # what is true of each exception of a type, whatever its text
     "case; if so, multiply in place of dividing",
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
-_REFUSALS = ("ValueError", "AssertionError")
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"
 _SEARCHED = 1000  # characters of a message: some rules take the square of its length
 _RULES = tuple((re.compile(pattern), rule) for pattern, rule in (*shapes.RULES, *kinds.RULES))
@@ -50,8 +49,8 @@ def advise_on_error(
     """Return why an exception of the submission's came, and what to do next."""
     if own_refusal(evidence, error):
         return Reason(
-            "what was given is right, and a line of your own refuses it: look at why it is reached, "
-            "at the order of the arguments, and at what runs before it"
+            "what was given is right, and a line of your own refuses it: look at why it comes to "
+            "that, at the order of the arguments, and at what runs before it"
         )
     message = error.message[:_SEARCHED]
     if error.type == "ModuleNotFoundError":
@@ -75,7 +74,7 @@ def _of_any(evidence: Evidence, error: StudentError) -> str:
     if not error.frames:
         return _ALWAYS.get(error.type, _NO_LINE)
     own = [frame for frame in error.frames if evidence.source.holds(frame.label)]
-    if own and own[-1] is not error.frames[-1] and error.type in _REFUSALS:  # in an earlier file
+    if own and own[-1] is not error.frames[-1] and error.type in REFUSALS:  # in an earlier file
         return f"look at what line {own[-1].line} hands on, and in which order"
     other = READ_LINE if error.type in ("RuntimeError", "IndexError") else _READ_MESSAGE
     return _ALWAYS.get(error.type, other)

@@ -9,7 +9,7 @@ from itertools import compress
 
 import numpy as np
 
-from grader.compare.evidence import Evidence, own_refusal
+from grader.compare.evidence import REFUSALS, Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names, nearest
 from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
@@ -144,9 +144,9 @@ class _Look:
         return bool(self.seen.codes[self.kept, Code.CHANGED].any())
 
     def _refuses(self) -> bool:
-        """Whether all that was raised was so on purpose: the words are the submission's own."""
-        raised = [answer.error for answer in self._answers(self.kept)]
-        return all(own_refusal(self.evidence, error) for error in raised if error is not None)
+        """Whether all that was raised refuses what was given, in words of the submission's own."""
+        raised = [answer.error for answer in self._answers(self.kept) if answer.error is not None]
+        return all(one.type in REFUSALS and own_refusal(self.evidence, one) for one in raised)
 
     def _any_value(self, rows: Sequence[int]) -> bool:
         """Whether some of these calls gave numbers other than the right ones."""

@@ -222,6 +222,9 @@ RESIZE = "look at the sizes where the layer is made"
 NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
 
 
+REFUSALS = ("ValueError", "AssertionError")  # exceptions by which code refuses what it is given
+
+
 def own_refusal(evidence: Evidence, error: StudentError) -> bool:
     """Whether a line of this file's own raised it on purpose."""
     frame = error.frames[-1] if error.frames else None

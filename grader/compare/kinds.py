@@ -274,8 +274,10 @@ def unknown_argument(found: Found, scene: Scene) -> Reason:
     return Reason(f"`{owner}` has no argument `{name}`: look at its spelling")
 
 
-def missing_argument(found: Found, scene: Scene) -> Reason:  # noqa: ARG001 - as all rules
-    """Say which arguments a call lacks."""
+def missing_argument(found: Found, scene: Scene) -> Reason:
+    """Say which arguments a call lacks, or that a function has a method's first one."""
+    if arguments_of(scene.evidence.source, found[1], "")[:1] == ["self"]:
+        return Reason(f"`{found[1]}` is a function of its own: take `self` out of its arguments")
     return Reason(f"`{found[1]}` is called without {found[2]}: compare the call with its signature")
 
 

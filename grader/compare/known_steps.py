@@ -14,7 +14,7 @@ from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
 from grader.compare.signature import LAX, STRICT, beyond, sign_step, sign_steps, step_calls
-from grader.compare.steps import StepsFound, held_by, orders_of
+from grader.compare.steps import StepsFound, orders_of
 from grader.compare.wording import alternatives, broken_steps, ways_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
@@ -43,7 +43,7 @@ def known_step(
     for look.tolerance in (STRICT, LAX):
         sure = False
         for name, state in steps.states.items():
-            held = [held_by(recorded[call.id], name) for call in calls]
+            held = [recorded[call.id].held_by(name) for call in calls]
             if state is State.RIGHT or look.is_right(name, held):
                 sure = True
                 continue

@@ -50,7 +50,7 @@ def known_structure(
     counts = _Counts(evidence, aside)
     if Code.REGISTERED in aside.codes or not counts.wrong or not counts.usual:
         return None
-    found = left(_of_one_count(evidence, own, counts, results, pairs))
+    found = left(_of_one_count(evidence, own, counts, results, pairs, aside.allows))
     if _share_none(own, found):
         return None
     said = _LACKS if counts.unfit else _REGISTERS
@@ -63,8 +63,9 @@ def _of_one_count(
     counts: "_Counts",
     results: Sequence[CheckResult],
     pairs: Callable[[], Mapping[str, Suspects]],
+    allows: Callable[[Names], bool],
 ) -> list[Names]:
-    """The bugs, or two at once, under which as many numbers are registered."""
+    """The bugs, or two at once that it `allows`, under which as many numbers are registered."""
     found = counts.fitting_alone(own)
     if not _raised(evidence):
         found = _failing_alike(own, found, results)
@@ -74,7 +75,11 @@ def _of_one_count(
     both = pairs().get(evidence.target.name) if guessing else None
     if both is not None:
         found = counts.fitting(both, pair_rows(evidence.calls))
-        found = [names for names in found if all(counts.changed_by(own, n) for n in names)]
+        found = [
+            names
+            for names in found
+            if allows(names) and all(counts.changed_by(own, name) for name in names)
+        ]
     return found
 
 

@@ -98,9 +98,12 @@ def _judge(evidence: Evidence, call: Call, group: Group, answer: Answer, dtype: 
             return Judgement(Status.FAILED, f"{label} did not come back as numbers", case=case)
         matched = match(actual, expected, tolerances, free=call.free)
         if (wrong_here := matched.difference) is not None:
-            if group is Group.OUTPUT and wrong_here.fault is Fault.SHAPE:
-                wrong_here = shape_difference(_whole_shape(evidence, answer, name), expected.shape)
+            whole = _whole_shape(evidence, answer, name) if group is Group.OUTPUT else actual.shape
+            if wrong_here.fault is Fault.SHAPE:
+                wrong_here = shape_difference(whole, expected.shape)
             found = _differs(evidence, answer, group, label, wrong_here, case)
+            if wrong_here.fault is Fault.VALUES and len(whole) > actual.ndim:
+                found = replace(found, message=f"{label} has an axis too many and wrong values")
             sloping = group is Group.GRADIENT and wrong_here.fault is Fault.VALUES
             return of_slope(found, label, actual, expected) if sloping else found
         if matched.precision == "float32":
@@ -120,16 +123,8 @@ def _differs(
     if group is Group.OUTPUT and len(answer.info.inside) > 1:
         label = f"{several(evidence.target, answer.info)}, and the first of them"
         step = other_item(answer.info, found.expected.shape or ()) or step
-    return Judgement(
-        Status.FAILED,
-        f"{label} {_SAID[found.fault]}",
-        found.message,
-        step,
-        found.expected,
-        found.actual,
-        case,
-        fault=found.fault,
-    )
+    said, facts = f"{label} {_SAID[found.fault]}", (found.expected, found.actual)
+    return Judgement(Status.FAILED, said, found.message, step, *facts, case, fault=found.fault)
 
 
 def _whole_shape(evidence: Evidence, answer: Answer, name: str) -> tuple[int, ...]:

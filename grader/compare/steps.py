@@ -3,7 +3,7 @@
 What `grade check`, `hint`, `explain` and the pages say of steps is all computed here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, permutations
 from math import prod
@@ -16,7 +16,7 @@ from grader.compare.outcomes import judge_call, lacks_bias
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of, place_of, variable_of
+from grader.worker.names import GIVEN, Group, of_group, operation_of, place_of
 from grader.worker.protocol import Action
 
 UNEXPLAINED = "No known mistake explains all."
@@ -121,7 +121,8 @@ def find_steps(
         return StepsFound({n: State.RIGHT if found[n] else State.OPEN for n in names})
     broken = [name for name in told if name not in implied]  # others are not wrong in these cases
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
-    steps = StepsFound(_states(evidence.target.step_levels, found, broken, stopped=stopped))
+    held = {n for n in names if all(recorded[call.id].held_by(n) for call in runs)}
+    steps = StepsFound(_states(evidence.target.step_levels, found, broken, held, stopped=stopped))
     if not (broken or State.RIGHT in steps.states.values()):
         steps = _without_the_unnamed(evidence, steps, [recorded[call.id] for call in runs])
     return replace(steps, scope=_scope(evidence, calls[0]))
@@ -136,7 +137,7 @@ def _without_the_unnamed(
         name
         for name, state in steps.states.items()
         if state is State.WRONG and name not in several
-        if not all(held_by(answer, name) for answer in answers)
+        if not all(answer.held_by(name) for answer in answers)
     ]
     return StepsFound({**steps.states, **dict.fromkeys(unnamed, State.OPEN)})
 
@@ -183,20 +184,20 @@ def _states(
     levels: Sequence[Sequence[str]],
     found: Mapping[str, bool | None],
     told: Sequence[str],
+    held: Collection[str],
     *,
     stopped: bool,
 ) -> dict[str, State]:
     rows = [[name for name in level if name in found] for level in levels]
     told_at = next((i for i, row in enumerate(rows) if set(told[:1]) & set(row)), len(rows))
-    reached = max(
-        (i for i, row in enumerate(rows[:told_at]) if any(found[name] for name in row)), default=-1
-    )
-    states: dict[str, State] = {}
-    broken = False
+    begun = [i for i, row in enumerate(rows[:told_at]) if any(found[name] for name in row)]
+    reached = max(begun, default=-1)
+    states, broken = dict[str, State](), False
     for index, row in enumerate(rows):
         for name in row:
             if name in told:  # what was made, and is not used, is not what is wrong
-                states[name] = State.OPEN if found[name] else State.WRONG
+                unsure = stopped and index > reached and name not in held  # not made, maybe
+                states[name] = State.OPEN if found[name] or unsure else State.WRONG
             elif broken or index > told_at:
                 states[name] = State.NOT_REACHED if stopped else State.OPEN
             elif found[name]:
@@ -273,7 +274,7 @@ class _Run:
         Else they were made on the way to something else, or something was done to them. They may
         be in another order by now.
         """
-        own = [a for a in held_by(self._recorded, name) if a.size == wanted.size]
+        own = [a for a in self._recorded.held_by(name) if a.size == wanted.size]
         return not own or (occurs(wanted, own) and _rearranged(wanted, own[-1]))
 
     def _is_tried(self, name: str, wanted: Array) -> bool:
@@ -281,7 +282,7 @@ class _Run:
 
         Code that makes a step row by row, or never, has no tensor of its form but later ones.
         """
-        held = held_by(self._recorded, name)
+        held = self._recorded.held_by(name)
         if held and not all(_is_part(one, wanted) for one in held):
             return True
         known = [*self._expected.values(), *self._given, *self._returned.values()]
@@ -320,17 +321,6 @@ class _Run:
         return next((place for place, array in made if occurs(wanted, [array])), None)
 
 
-def held_by(recorded: Answer, variable: str) -> list[Array]:
-    """Return what a variable of a recorded run held, in order."""
-    held = of_group(recorded.tensors, Group.HELD)
-    return [array for name, array in held.items() if variable_of(name) == variable]
-
-
-def ended_with(recorded: Answer, variable: str) -> Array | None:
-    """Return what a variable of a recorded run held in the end, None where there was none."""
-    return next(reversed(held_by(recorded, variable)), None)
-
-
 def rank_steps(
     names: Sequence[str], expected: Mapping[str, Array], recorded: Answer
 ) -> tuple[int, ...]:
@@ -341,7 +331,7 @@ def rank_steps(
     seen = of_group(recorded.tensors, Group.SEEN)
     made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
     found = [
-        occurs(expected[name], made) + occurs(expected[name], held_by(recorded, name)[-1:])
+        occurs(expected[name], made) + occurs(expected[name], recorded.held_by(name)[-1:])
         for name in names
         if name in expected
     ]

@@ -38,7 +38,7 @@ class Vocabulary:
         "look for .detach(), .data, no_grad, requires_grad=False or an operation that no gradient "
         "passes"
     )
-    biased: str = "give {} a bias: torch makes one unless told otherwise"
+    biased: str = "give {} a bias: layers of torch's have one unless told otherwise"
     biased_norm: str = "give {} a bias: not every norm of torch's has one"
     affine: str = "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?"
     bare_norm: str = "a norm has no weight and no bias"

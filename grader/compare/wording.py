@@ -49,9 +49,11 @@ class Claim:
     def _start(self) -> str:
         if self.where is not None:
             named = f" ({self.where})" if self.where else ""
-            return f"Where your output is wrong{named}, it equals"
-        partly = "where your output can be compared, it equals"
-        start = "your output equals" if self.compared else partly
+            start = f"where your output is wrong{named}, it equals"
+        elif self.compared:
+            start = "your output equals"
+        else:
+            start = "where your output can be compared, it equals"
         return (
             f"{start[0].upper()}{start[1:]}"
             if self.everywhere

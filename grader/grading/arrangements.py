@@ -142,12 +142,12 @@ def arrangements_of(call: Call, bound: Sequence[Bound]) -> list[Arrangement]:
     shuffled = [_row_orders(call, one) for one in fused]
     lone = {_stem(one.roles[0]) for one in one_of_each if len(one.roles) == 1}
     shuffled += [_by_head(call, layers) for layers in alike if lone.issuperset(layers)]
-    ways = product(*exchanged, *shuffled, _turns(bound))
+    ways = product(_turns(bound), *exchanged, *shuffled)  # few turn: every order comes first
     found = []
     for way in islice(ways, _MOST + 1):
         layers = {one: other for part in way for one, other in part.layers.items()}
         rows = tuple(rows for part in way for rows in part.rows)
-        found.append(_in_all(blocks, Arrangement(layers, rows, way[-1].turned)))
+        found.append(_in_all(blocks, Arrangement(layers, rows, way[0].turned)))
     return found[1:]  # the first is the usual one
 
 
@@ -241,11 +241,13 @@ def _part_of(own: str, meant: Mapping[str, str]) -> str:
 
 def _layers(bound: Sequence[Bound]) -> dict[str, str]:
     """The part that each layer plays, by the submission's name of it; fused ones aside."""
-    return {
-        one.name.rpartition(".")[0] or one.name: _stem(one.roles[0])
-        for one in bound
-        if len(one.roles) == 1
-    }
+    return {_layer_of(one.name): _stem(one.roles[0]) for one in bound if len(one.roles) == 1}
+
+
+def _layer_of(name: str) -> str:
+    """The layer that holds a parameter; one of a list of parameters stands by itself."""
+    layer, _, last = name.rpartition(".")
+    return name if last.isdigit() else layer or name
 
 
 def _alike(call: Call, bound: Sequence[Bound]) -> list[list[str]]:

@@ -188,7 +188,8 @@ def _partly(shown: Sequence[Judged]) -> str:
 def _same(shown: Sequence[Judged]) -> str:
     names = " and in ".join(f"`{one.evidence.target.name}`" for one in shown)
     told = [one.diagnosis for one in shown if one.diagnosis]
-    several = len(told) > 1 or any(len(one.bugs) > 1 and not one.either for one in told)
+    counts = (len(one.bugs) + len(one.deviations) for one in told if not one.either)
+    several = len(told) > 1 or any(count > 1 for count in counts)
     return f"same mistake{'s' if several else ''} as in {names}."
 
 

@@ -123,12 +123,18 @@ def _output_panels(target: Target, trace: Trace) -> list[Panel]:
     expected, actual = trace.expected or {}, trace.actual or {}
     steps = {step.name: step for step in trace.steps}
     panels = [make_panel(n, expected[n], actual.get(n)) for n in target.outputs if n in expected]
-    return [_said(panel, steps.get(panel.title)) for panel in panels]
+    return [_returned(panel, steps.get(panel.title)) for panel in panels]
 
 
 def _said(panel: Panel, step: Step | None) -> Panel:
     """A panel with the reason why nothing came, as `grade explain` gives it."""
     return panel if step is None else replace(panel, missing=_MISSING.get(step.state, step.lacking))
+
+
+def _returned(panel: Panel, step: Step | None) -> Panel:
+    """The same of an output, which is what came back."""
+    made = step is not None and step.state is State.RIGHT
+    return replace(panel, missing="made, but nothing came back") if made else _said(panel, step)
 
 
 def _step_panels(trace: Trace, others: Collection[str]) -> list[Panel]:
@@ -165,19 +171,29 @@ def _counterpart(step: Step, trace: Trace) -> Array | None:
     if same:
         return None if step.state is State.WRONG else same[0]
     kind = _is_distribution(expected)
-    free = [v for v in _free(step, trace) if _is_distribution(v) == kind]
-    return free[0] if len(free) == 1 else None
+    return _alone(step, [v for v in _free(step, trace) if _is_distribution(v) == kind])
 
 
 def _only_one(step: Step, trace: Trace) -> Array | None:
     """The one tensor of a wrong step's shape that is no other step, whatever it holds."""
     free = _free(step, trace) if step.state is State.WRONG else []
-    return free[0] if len(free) == 1 and not occurs(step.values, free) else None
+    return None if occurs(step.values, free) else _alone(step, free)
+
+
+def _alone(step: Step, free: Sequence[Array]) -> Array | None:
+    """The one of some tensors that may be a step's, as it has the step's shape; None for more.
+
+    One that has the same numbers in another form, as behind a product that joins axes inside, is no
+    other; what comes of it in that form is.
+    """
+    own = next((one for one in free if one.shape == step.values.shape), None)
+    return None if own is None or any(not occurs(own, [one]) for one in free) else own
 
 
 def _free(step: Step, trace: Trace) -> list[Array]:
-    """The tensors of a step's shape that are no other step and not returned."""
-    alike = [m for m in trace.made if m.values.shape == step.values.shape]
+    """The tensors of a step's size that are no other step and not returned."""
+    size, last = step.values.size, step.values.shape[-1:]
+    alike = [m for m in trace.made if m.values.size == size and m.values.shape[-1:] == last]
     own = [m.values for m in alike if not m.given and not m.steps]
     returned = list((trace.actual or {}).values())
     return [values for values in own if not occurs(values, returned)]

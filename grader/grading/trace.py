@@ -11,7 +11,7 @@ import numpy as np
 from grader.compare.covered import acts_in
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement, show_case
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import calls_to_record, ended_with, find_steps, same_values
+from grader.compare.steps import calls_to_record, find_steps, same_values
 from grader.compare.wording import broken_steps
 from grader.course.models import Exercise, Target
 from grader.handin.written import written_at
@@ -64,13 +64,16 @@ class Step:
     state: State
     held: Array | None  # what a variable of its name ended up with
     there: bool  # whether some tensor of the run has the expected values
+    reshaped: bool = False  # whether some has them in another shape
 
     @property
     def lacking(self) -> str:
         """What is known of a wrong step that no tensor of the run is taken for."""
-        return (
-            "its values appear, but others are used" if self.there else "no tensor has its values"
-        )
+        if self.there:
+            return "its values appear, but others are used"
+        if self.reshaped:
+            return "its values appear in another shape"
+        return "none of your tensors has its values"
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,13 @@ class Trace:
 
     def _letters(self, shape: Sequence[int]) -> str:
         return name_sizes(shape, self.sizes, self.products)
+
+    @property
+    def behind(self) -> set[str]:
+        """The steps that follow from a wrong one."""
+        wrong = {step.name for step in self.steps if step.state is State.WRONG}
+        places = [place for place, level in enumerate(self.levels) if wrong.intersection(level)]
+        return {name for place in places[:1] for some in self.levels[place + 1 :] for name in some}
 
     @property
     def wrong(self) -> str:
@@ -170,7 +180,8 @@ def _trace(
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
     unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
-    steps = _steps(target, expected, states, recorded, unknown)
+    returned = _outputs(evidence.answers[call.id])
+    steps = _steps(target, expected, states, recorded, returned, unknown)
     return Trace(
         target=target.name,
         case=show_case(target, case),
@@ -183,7 +194,7 @@ def _trace(
         products=_products(evidence.exercise),
         trouble=_trouble(outcome, evidence.words.noun) or _apart(outcome, steps),
         expected=_outputs(key.answers[call.id]),
-        actual=_outputs(evidence.answers[call.id]),
+        actual=returned,
         given=tuple(clean(one.name, 60) for one in evidence.answers[call.id].info.defaults),
     )
 
@@ -245,9 +256,11 @@ def _steps(
     expected: Mapping[str, Array],
     states: Mapping[str, State],
     recorded: Answer,
+    returned: Mapping[str, Array],
     unknown: State,
 ) -> tuple[Step, ...]:
     seen = of_group(recorded.tensors, Group.SEEN).values()
+    flat = [array.ravel() for array in seen]
     steps = []
     ended = False  # nothing behind a step that was not reached is wrong: it was not made at all
     for name in (name for name in target.step_names if name in expected):
@@ -258,11 +271,20 @@ def _steps(
                 name,
                 expected[name],
                 State.NOT_REACHED if ended and state is State.WRONG else state,
-                ended_with(recorded, name),
-                any(same_values(expected[name], array) for array in seen),
+                next(reversed(recorded.held_by(name)), None),
+                not _is_reshaped(expected[name], returned.get(name))
+                and any(same_values(expected[name], array) for array in seen),
+                any(same_values(expected[name].ravel(), array) for array in flat),
             )
         )
     return tuple(steps)
+
+
+def _is_reshaped(expected: Array, returned: Array | None) -> bool:
+    """Whether what was returned has the right values in another shape."""
+    if returned is None or returned.shape == expected.shape:
+        return False
+    return same_values(expected.ravel(), returned.ravel())
 
 
 def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> tuple[Made, ...]:

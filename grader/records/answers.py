@@ -11,7 +11,7 @@ import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from grader.records.calls import Array
-from grader.worker.names import Drew
+from grader.worker.names import Drew, Group, of_group, variable_of
 from grader.worker.protocol import Cause, ClaimStatus, Told
 from grader.worker.wire import Violation
 
@@ -158,6 +158,11 @@ class Answer:
     error: StudentError | None = None
     reason: str = ""  # of a timeout, crash or refusal
     flooded: bool = False  # it was refused for printing without end
+
+    def held_by(self, variable: str) -> list[Array]:
+        """Return what a variable of a recorded run held, in order."""
+        held = of_group(self.tensors, Group.HELD)
+        return [array for name, array in held.items() if variable_of(name) == variable]
 
 
 def parse_greeting(header: Mapping[str, object]) -> Greeting:

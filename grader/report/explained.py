@@ -11,12 +11,10 @@ from grader.records.results import State
 from grader.records.text import clean, ended, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
+_OPEN = "– not told"
 _MANY = 4  # lines alike that become one
 _LINES = 40  # tensors of a run that are listed
-_NOT_TOLD = (
-    "Not told is what follows from a wrong step, what is done in another way than expected, and "
-    "what is not certain."
-)
+_NOT_TOLD = "Not told is what is done in another way than expected, and what is not certain."
 _ENDED = (
     "Not told is what your run did not reach, what is done in another way than expected, and what "
     "is not certain: it ended before the last step."
@@ -40,7 +38,7 @@ def render_run(
     lines += wrapped(f"case {trace.shown_case}", width, first="  ", hang=2)
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
-    if any(step.state is State.OPEN for step in trace.steps):
+    if any(_found(step, trace) == _OPEN for step in trace.steps):
         said = _ENDED if trace.stopped else _NOT_TOLD
         lines += ["", *wrapped(said, width, first="  ", hang=2)]
     if trace.trouble:
@@ -51,7 +49,7 @@ def render_run(
 
 
 def _step_lines(trace: Trace, width: int) -> list[str]:
-    rows = [(s.name, _shape(trace, s.values.shape), _found(s)) for s in trace.steps]
+    rows = [(s.name, _shape(trace, s.values.shape), _found(s, trace)) for s in trace.steps]
     head, *lines = columns([("step", "expected", "in your run"), *rows], "<<<", indent=2)
     if max(map(width_of, (head, *lines))) > width:
         return [
@@ -62,17 +60,17 @@ def _step_lines(trace: Trace, width: int) -> list[str]:
     return [click.style(head, dim=True), *map(_coloured, lines)]
 
 
-def _found(step: Step) -> str:
+def _found(step: Step, trace: Trace) -> str:
     match step.state:
         case State.RIGHT:
             return "✓ the same values"
         case State.WRONG:
-            own = step.held is not None and not step.there
+            own = step.held is not None and not (step.there or step.reshaped)
             return "✗ yours has other values" if own else f"✗ {step.lacking}"
         case State.NOT_REACHED:
             return "– not reached"
         case State.OPEN:
-            return "– not told"
+            return "– follows from a wrong step" if step.name in trace.behind else _OPEN
 
 
 def _coloured(line: str) -> str:

@@ -35,7 +35,7 @@ _SIGNS = {  # those that do not speak for themselves
 }
 _ROW_OF_STEPS = "Step by step"
 _STEPS = "In a row of steps ✓ is right and ✗ is wrong."
-_DEVIATION = "A deviation: something is not as asked for, whatever the values are."
+_DEVIATION = "A deviation: something is not as asked for; it costs its own points, and no others."
 _BUG = "bug: points for making none of the known mistakes that values show."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)

@@ -24,6 +24,7 @@ _ARGUMENTS = "Read the docstring again, argument by argument: which of them does
 _BESIDE = (
     "Compare with the docstring what there is beside values: biases, types, dropout, exceptions."
 )
+_FORM = "Compare with the docstring in which form the output is due."
 _FORMULAS = "The formulas"  # a section of every lesson
 _DOCSTRING = (
     "Read the docstring once more: it says what goes in, what comes out and what is raised."
@@ -159,8 +160,10 @@ def _advise(
     if first.unwritten and first.status is Status.FAILED:  # else what it needs is not
         return _unwritten(target, key, lesson)
     advice = _of_check(target, key, first, failed, lesson)
-    beside = found[0].sentence if found else ""  # deviations that leave no check failed
-    return replace(advice, finding=f"{advice.finding} {beside}".strip())
+    if not found:
+        return advice
+    hints = _ladder(*advice.hints, *_of_told(told, found[0]))  # of the deviations beside it
+    return replace(advice, finding=f"{advice.finding} {found[0].sentence}".strip(), hints=hints)
 
 
 def _of_bug(
@@ -256,7 +259,7 @@ def _of_deviations(
     beside = [c for c in failed if c.failed and not c.told and c.kind is not Kind.BUG]
     groups = {c.id.name for c in told if c.kind in (Kind.SHAPE, Kind.NUMERIC)}
     of_arguments = PLAIN not in groups and groups - {BIASES}  # else all is in another form
-    first = _ARGUMENTS if of_arguments else _BESIDE
+    first = _ARGUMENTS if of_arguments else _FORM if PLAIN in groups else _BESIDE
     steps = [_sentence(c.next_step) for c in beside if _leads(c)]
     hints = (first, *_of_told(told, found), *dict.fromkeys(steps))
     checks = [check for check in told if check.kind is Kind.BUG]

@@ -13,7 +13,7 @@ from grader.files import zipped
 from grader.grading.summary import ENGINE
 from grader.handin.gather import Part, gather
 from grader.handin.pick import pick, proper_name
-from grader.handin.read import read_submission
+from grader.handin.read import Source, read_submission
 from grader.handin.refused import Refused
 from grader.records.results import CheckResult, ExerciseResult, Kind, Status
 from grader.records.subtotals import Subtotal
@@ -59,6 +59,7 @@ class Packed:
 
     data: bytes
     receipt: Receipt
+    graded: tuple[tuple[ExerciseResult, Source], ...]  # what was packed, exercise by exercise
 
 
 def pack_work(findings: Findings, place: Path, exercises: Sequence[Exercise]) -> Packed:
@@ -71,7 +72,11 @@ def pack_work(findings: Findings, place: Path, exercises: Sequence[Exercise]) ->
         raise SubmissionError(
             f"{place.name} has no exercise's name: rename it first, as {exercises[0].file}"
         )
-    lines = _graded(findings, files, exercises)
+    graded = _graded(findings, files, exercises)
+    lines = tuple(
+        _line(exercise, files, result)
+        for exercise, (result, _) in zip(exercises, graded, strict=True)
+    )
     receipt = Receipt(
         format_version=FORMAT_VERSION,
         course=course.title,
@@ -84,7 +89,8 @@ def pack_work(findings: Findings, place: Path, exercises: Sequence[Exercise]) ->
         parts=course.subtotals({line.exercise: (line.score, line.max_score) for line in lines}),
     )
     text = json.dumps(asdict(receipt), indent=1, ensure_ascii=False) + "\n"
-    return Packed(zipped({**files, RECEIPT: text.encode()}), receipt)
+    own = tuple(one for one in graded if not one[1].absent)
+    return Packed(zipped({**files, RECEIPT: text.encode()}), receipt, own)
 
 
 def _needed(course: Course, exercises: Sequence[Exercise]) -> list[Exercise]:
@@ -98,7 +104,7 @@ def _needed(course: Course, exercises: Sequence[Exercise]) -> list[Exercise]:
 
 def _graded(
     findings: Findings, files: Mapping[str, bytes], exercises: Sequence[Exercise]
-) -> tuple[Line, ...]:
+) -> tuple[tuple[ExerciseResult, Source], ...]:
     """Grade the files as they will be read once they are handed in."""
     with tempfile.TemporaryDirectory(prefix="grade-pack-") as scratch:
         for name, data in files.items():
@@ -108,7 +114,7 @@ def _graded(
         submission = read_submission(Path(scratch), course, list(exercises), limit)
         found = findings.of(exercises, submission)
         return tuple(
-            _line(exercise, files, one.result)
+            (one.result, submission.source(exercise))
             for exercise, one in zip(exercises, found, strict=True)
         )
 

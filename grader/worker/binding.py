@@ -6,6 +6,7 @@ order of registration. In what a factory puts together the order of use comes fi
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -150,11 +151,13 @@ class _Search:
     def in_order(self, items: list[Item], told: Told, roles: Sequence[Role]) -> None:
         """Bind what is left of some roles in the order of the items."""
         self.items = items
+        shapes = {role.name: self._likely_shapes(role) for role in roles if role in self.roles}
         for careless in (False, True):
             for role in roles:
                 for item in self._free():
-                    alike = careless or not _is_other_kind(item.meant, role)
-                    if role in self.roles and alike and self._fits(role, item):
+                    likely = role in self.roles and item.shape in shapes[role.name]
+                    alike = likely and (careless or not _is_other_kind(item.meant, role))
+                    if alike and self._fits(role, item):
                         self._take([role], item, told)
                         while self._by_companion():
                             pass
@@ -175,9 +178,14 @@ class _Search:
     def _free(self) -> list[Item]:
         return [item for item in self.items if not self.used & set(item.members)]
 
+    def _likely_shapes(self, role: Role) -> set[tuple[int, ...]]:
+        """The shapes of items that may play a role: those of as many items as roles are alike."""
+        alike = sum((one.kind, one.shape) == (role.kind, role.shape) for one in self.roles)
+        found = Counter(item.shape for item in self._free() if self._fits(role, item))
+        return {shape for shape in found if found[shape] >= alike} or {*found}
+
     def _take(self, roles: Sequence[Role], item: Item, told: Told) -> bool:
-        found = self._layouts(roles, item)
-        if not found:
+        if not (found := self._layouts(roles, item)):
             return False
         told = Told.ORDER if item.guessed else told
         turnable = any(found[0].form.turns(form) for form in self.memory[item.name])
@@ -193,8 +201,7 @@ class _Search:
         if forms := tuple(dict.fromkeys(layout.form for layout in found)):
             before = self.memory.get(item.name, forms)
             self.memory[item.name] = tuple(form for form in before if form in forms) or forms
-        remembered = [layout for layout in found if layout.form is self._remembered(item)]
-        return remembered or found
+        return [layout for layout in found if layout.form is self._remembered(item)] or found
 
     def _remembered(self, item: Item) -> Form | None:
         """The likeliest form of a parameter; a bias lies as its layer's weight does."""

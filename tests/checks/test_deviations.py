@@ -36,7 +36,7 @@ def test_a_missing_bias_is_a_bias_of_zero(grade_text: GradeText) -> None:
     ]
     told = [c for c in result.checks if c.told]
     assert {c.next_step for c in told} == {
-        "give `unify_heads` a bias: torch makes one unless told otherwise"
+        "give `unify_heads` a bias: layers of torch's have one unless told otherwise"
     }
 
 

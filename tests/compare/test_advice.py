@@ -62,7 +62,8 @@ def test_layer_without_its_bias_is_named(
 ) -> None:
     check = _first(changed(exercise, (old, f"{old[:-1]}, bias=False)")), target)
     assert check.message.startswith(f"`{layer}` has no bias")
-    assert check.next_step == (f"give `{layer}` a bias: torch makes one unless told otherwise")
+    due = f"give `{layer}` a bias: layers of torch's have one unless told otherwise"
+    assert check.next_step == due
 
 
 _NORMS = "self.norm{} = nn.LayerNorm(embed_dim"

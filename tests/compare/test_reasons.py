@@ -268,6 +268,11 @@ RAISED = {
           "weights = attention_weights(query, scale=scale)"),),
         "`attention_weights` is called without 'key'",
     ),
+    "a function that takes self": Raised(
+        "exercise1", "attention_weights",
+        (("def attention_weights(query", "def attention_weights(self, query"),),
+        "`attention_weights` is a function of its own: take `self` out of its arguments",
+    ),
     "an attribute never set": Raised(
         "exercise5", "EncoderLayer",
         (("self.norm_first = norm_first", "pass"),),

@@ -91,6 +91,19 @@ def test_a_square_matrix_is_tried_the_other_way_round() -> None:
     assert settled(way, "a", {"a": own, "b": known})["b"] == Arrangement({})
 
 
+def test_each_of_a_list_of_parameters_is_a_layer_of_its_own() -> None:
+    """Where they are guessed to play other parts in another case, each is known by its place."""
+
+    def told(*parts: str) -> list[Bound]:
+        names = ("alone", "list.0", "list.1")
+        pairs = zip(names, parts, strict=True)
+        return [Bound(name=n, roles=[f"{part}.weight"], told=Told.ORDER) for n, part in pairs]
+
+    way = Arrangement({"one": "three", "two": "one", "three": "two"})
+    guesses = {"a": told("one", "two", "three"), "b": told("three", "one", "two")}
+    assert settled(way, "a", guesses) == {"": way, "a": way, "b": Arrangement({})}
+
+
 def test_matrices_are_turned_one_by_one_as_well() -> None:
     own = [
         Bound(name=f"w{place}", roles=[role.name], told=Told.NAME, turnable=True)

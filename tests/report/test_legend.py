@@ -24,16 +24,16 @@ def _result(engine: Engine, sample: str, exercise: str) -> ExerciseResult:
         (
             "float32",
             "Signs: ▸ what is known of the mistake. "
-            "A deviation: something is not as asked for, whatever the values are.",
+            "A deviation: something is not as asked for; it costs its own points, and no others.",
         ),
         (
             "crash",
-            "Signs: – cannot be judged before something else is right. "
+            "Signs: – cannot be judged in full before something else is right. "
             "bug: points for making none of the known mistakes that values show.",
         ),
         (
             "keys-from-queries",
-            "Signs: – cannot be judged before something else is right; "
+            "Signs: – cannot be judged in full before something else is right; "
             "▸ what is known of the mistake. "
             "bug: points for making none of the known mistakes that values show.",
         ),

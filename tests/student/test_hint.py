@@ -482,8 +482,8 @@ def test_hint_begins_with_what_keeps_a_run_from_its_end(
     (tmp_path / "exercise1_attention.py").write_text(text, "utf-8")
     done = run_grade("hint", "1", "self_attention", "--all", "--submission", tmp_path)
     shown = " ".join(click.unstyle(done.out).split())
-    assert "1 Return what is due" in shown, shown
-    assert "Add up the attention weights" in shown.partition("1 Return what is due")[2]
+    assert "1 End with `return output`" in shown, shown
+    assert "Add up the attention weights" in shown.partition("1 End with")[2]
 
 
 def test_hint_begins_with_what_others_use(run_grade: RunGrade, tmp_path: Path) -> None:
@@ -577,6 +577,48 @@ def test_explain_names_a_step_at_the_line_that_makes_it(shipped_engine: Engine) 
     shown = click.unstyle(render_run(trace, "exercise3", "MultiHeadSelfAttention"))
     assert re.search(r"softmax .* weights\n", shown), shown
     assert "inside: weights" not in shown
+
+
+_OWN_SOFTMAX = "weights = torch.softmax(scores, dim=-1)"
+
+
+def test_explain_lists_each_reshape_that_is_written(shipped_engine: Engine) -> None:
+    """The keys stand for the values as well: the same tensor is split a second time."""
+    again = ("folded_values = fold_heads(values", "folded_values = fold_heads(self.to_keys(x)")
+    text, file = edited(solution("exercise3"), again), "exercise3_multi_head.py"
+    source = Source(file, units=((file, text),))
+    trace = _trace(shipped_engine, source, "exercise3", "MultiHeadSelfAttention")
+    assert [made.values.shape for made in trace.made].count((2, 7, 3, 4)) == 4  # one is unfolded
+
+
+def test_explain_ticks_what_a_run_without_a_return_made(shipped_engine: Engine) -> None:
+    text = edited(solution("exercise1"), ("x  # (b, t, k)\n    return output", "x"))
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise1", "self_attention")
+    states = {step.name: step.state for step in trace.steps}
+    assert states == {"scores": State.RIGHT, "weights": State.RIGHT, "output": State.OPEN}
+    assert trace.trouble.startswith("What your run returned cannot be compared: ")
+
+
+def test_explain_says_which_steps_follow_from_a_wrong_one(shipped_engine: Engine) -> None:
+    text = edited(
+        solution("exercise1"), (f"{_OWN_SOFTMAX}  # (b, t, t)", "weights = scores.softmax(1)")
+    )
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise1", "self_attention")
+    shown = click.unstyle(render_run(trace, "exercise1", "self_attention"))
+    assert re.search(r"output .* – follows from a wrong step\n", shown), shown
+    assert "Not told" not in shown
+
+
+def test_explain_says_of_a_lost_axis_that_the_values_came(shipped_engine: Engine) -> None:
+    lost = ("    return log_probabilities", "    return log_probabilities.squeeze()")
+    text = edited(solution("exercise7"), lost)
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise7", "TransformerClassifier")
+    assert trace.wrong == "log_probabilities"
+    shown = click.unstyle(render_run(trace, "exercise7", "TransformerClassifier"))
+    assert "✗ its values appear in another shape" in shown
 
 
 def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:

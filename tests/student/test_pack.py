@@ -3,17 +3,21 @@
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 from support import SUBMISSIONS
 
+from grader.cli.study import run_pack
+from grader.course.load import load_course
 from grader.errors import SubmissionError
 from grader.grading.engine import Engine
 from grader.handin.read import read_submission
 from grader.student.findings import Findings
 from grader.student.pack import RECEIPT, content_hash, pack_work
+from grader.student.progress import load_progress
 
 
 def _unpacked(data: bytes) -> dict[str, bytes]:
@@ -87,3 +91,15 @@ def test_pack_refuses_a_file_that_nobody_would_grade(
             tmp_path / "final_v2.py",
             shipped_findings.folder.course.exercises,
         )
+
+
+def test_points_that_pack_tells_are_those_of_the_list(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "exercise1_attention.py"
+    shutil.copy(SUBMISSIONS / "perfect" / name, course / "exercises" / name)
+    monkeypatch.chdir(course)
+    receipt = run_pack(None, None, None)
+    own = load_progress(load_course(course)).of("exercise1")
+    assert (own.score, own.passed) == (14, True)
+    assert "14 / 14" in receipt

@@ -299,6 +299,17 @@ def test_lost_file_is_begun_anew_by_reset(course: Path) -> None:
     assert "(exercise2_qkv_projection.py is not there)" in " ".join(list_course(course).split())
 
 
+def test_lost_notebook_is_called_so(tmp_path: Path, pristine: Path) -> None:
+    course = tmp_path / "notebooks"
+    start_course(course, bundle=pristine, notebooks=True)
+    folder = load_course(course)
+    (course / "exercises" / "exercise2_qkv_projection.ipynb").unlink()
+    exercise = folder.course.exercise("exercise2")
+    assert read_work(folder, None, [exercise]).source(exercise).problem == (
+        "exercise2_qkv_projection.ipynb is not there"
+    )
+
+
 def test_lost_exercises_folder_is_told_and_renewed(course: Path, pristine: Path) -> None:
     shutil.rmtree(course / "exercises")
     with pytest.raises(UsageError, match="--renew` repairs it"):

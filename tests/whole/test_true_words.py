@@ -492,3 +492,11 @@ def test_cases_of_one_option_that_are_not_explained_are_called_so(grade_text: Gr
     told = _told(grade_text({"exercise5": text}), "EncoderLayer")
     assert "what comes out when one layer norm serves in both places" in told
     assert re.search(r"In the other \d, of `numeric/norm_first`, it does not\.", told)
+
+
+def test_what_is_raised_since_it_is_not_ready_is_no_known_mistake(grade_text: GradeText) -> None:
+    first = "self_attention_input = self.norm1(x)"
+    begun = edited(solution("exercise9"), (first, f'raise RuntimeError("todo")\n        {first}'))
+    result = grade_text({"exercise9": begun})
+    assert [d for d in result.diagnoses if d.target == "DecoderLayer"] == []
+    assert "a line of your own refuses it" in _check(result, "DecoderLayer/shape").next_step

@@ -161,6 +161,16 @@ def test_square_matrix_of_heads_may_lie_either_way_until_a_shape_tells() -> None
     assert torch.equal(bond.layout.lay(given, (4, OUT)), given.T)
 
 
+def test_as_many_alike_parameters_as_roles_play_them() -> None:
+    """A matrix that stands before them, and fits turned round, does not."""
+    out = Role("unify.weight", (IN, OUT), RoleKind.LINEAR)
+    module = module_of(z=raw(OUT, IN), a=raw(IN, OUT), b=raw(IN, OUT), c=raw(IN, OUT))
+    bonds = bind(own_items(module, []), [*ROLES, out], {})
+    played = {bond.item.name: bond.roles[0].name for bond in bonds}
+    due = [role.name for role in ROLES]
+    assert played == {**dict(zip("abc", due, strict=True)), "z": "unify.weight"}
+
+
 def test_weight_beside_a_layer_keeps_its_own_name() -> None:
     """Of two parameters beside a layer, one is not the weight and the other the bias of it all."""
     holder = module_of(wq=raw(IN, OUT), bq=raw(OUT), kv=nn.Linear(IN, 2 * OUT))

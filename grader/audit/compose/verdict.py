@@ -30,7 +30,7 @@ _REGISTERS = (
     "lacks the same parameters as when",
 )
 _BEHAVES = "behaves like code in which"
-_PARTLY = "Where your output is wrong"
+_PARTLY = "here your output is wrong"
 _DRAWN = "numbers are drawn at random"
 _WIDE = "^in float32, | is float64 where "
 _ENDED = "here your output can be compared"
