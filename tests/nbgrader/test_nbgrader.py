@@ -313,7 +313,7 @@ def test_earlier_exercise_is_imported_from_a_notebook() -> None:
 
 @pytest.mark.usefixtures("in_notebook_folder")
 def test_missing_earlier_exercise_is_named_with_a_next_step() -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"exercise1_attention.py is not there: put"):
+    with pytest.raises(ModuleNotFoundError, match=r"exercise1_attention.ipynb is not there: put"):
         EarlierNotebooks().find_spec("exercise1_attention")
 
 
