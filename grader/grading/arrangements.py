@@ -190,6 +190,7 @@ def settled(
     alone = _layers(bound[case])
     meant = {own: way.layers.get(layer, layer) for own, layer in alone.items()}
     fused = {one: other for one, other in way.layers.items() if one not in alone.values()}
+    all_turned = bool(way.turned) and way.turned == _turnable(bound[case])
     ways = {"": way} if way != Arrangement({}) else {}
     for name, guess in bound.items():
         if not guess:
@@ -198,7 +199,7 @@ def settled(
         found = {layer: part for layer, part in parts if part}  # of a bias alone nothing is known
         layers = fused | {layer: part for layer, part in found.items() if part != layer}
         there = _turnable(guess)
-        turned = there if way.turned == _turnable(bound[case]) else way.turned & there
+        turned = there if all_turned else way.turned & there
         if set(layers) == set(layers.values()):  # else a part is played twice: nothing is known
             ways[name] = Arrangement(layers, way.rows, turned)
     return ways

@@ -89,7 +89,7 @@ def pack_work(findings: Findings, place: Path, exercises: Sequence[Exercise]) ->
         parts=course.subtotals({line.exercise: (line.score, line.max_score) for line in lines}),
     )
     text = json.dumps(asdict(receipt), indent=1, ensure_ascii=False) + "\n"
-    own = tuple(one for one in graded if not one[1].absent)
+    own = tuple((result, source) for result, source in graded if not source.absent)
     return Packed(zipped({**files, RECEIPT: text.encode()}), receipt, own)
 
 

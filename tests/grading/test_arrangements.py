@@ -117,6 +117,9 @@ def test_matrices_are_turned_one_by_one_as_well() -> None:
     way = Arrangement({}, (), frozenset(names[:1]))
     known = [own[0].model_copy(update={"turnable": False}), *own[1:]]
     assert settled(way, "a", {"a": own, "b": known})["b"] == Arrangement({})
+    # nothing is, where nothing was and nothing could be
+    fixed = [one.model_copy(update={"turnable": False}) for one in own]
+    assert settled(Arrangement({}), "a", {"a": fixed, "b": own})["b"] == Arrangement({})
 
 
 @pytest.mark.parametrize(
