@@ -70,7 +70,7 @@
 #
 # ## What `build_classifier` puts together
 #
-# `depth` layers, each of them with
+# `depth` layers, each with parts of its own:
 #
 # - multi-head attention with narrow heads and no projection bias (the defaults of exercise 3),
 # - a feed-forward network with ReLU and a hidden width of 4*k (the defaults of exercise 4), with

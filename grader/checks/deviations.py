@@ -15,6 +15,7 @@ from grader.records.calls import DrawnCase
 from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import CheckProof, Proof
 from grader.records.results import (
+    RIGHT_BARE,
     RIGHT_GIVEN,
     RIGHT_PLAIN,
     RIGHT_USUAL,
@@ -140,7 +141,10 @@ def where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
     kinds = evidence.course.properties(evidence.exercise, evidence.target)
     if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
         return ""
-    groups = {group for d in deviations for group in d.groups} - {BIASES}
+    groups = {group for d in deviations for group in d.groups}
+    if groups == {BIASES}:
+        return RIGHT_BARE
+    groups.discard(BIASES)
     other = {name for d in deviations for name in d.properties}
     if not groups and any(one.name in other and one.kind == _DEFAULTS for one in kinds):
         return RIGHT_GIVEN

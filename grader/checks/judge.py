@@ -212,7 +212,8 @@ def _gated(numeric: Judgement, outcome: Judgement, *, of_values: bool = True) ->
 
     What is itself judged `of_values` says nothing new where the values are wrong.
     """
-    if not numeric.passed and (outcome.passed or of_values or outcome.fault in _NO_ANSWER):
+    said = outcome.passed or of_values or outcome.fault in _NO_ANSWER
+    if not numeric.passed and said and not outcome.alone:
         return _uncounted("the values")
     return outcome
 

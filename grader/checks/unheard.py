@@ -13,7 +13,7 @@ from grader.records.ids import BIASES
 from grader.records.results import CheckResult, Kind, Status
 from grader.records.text import clean
 from grader.worker.names import Group, compared
-from grader.worker.protocol import Action, TargetKind, Value
+from grader.worker.protocol import Action, Scalar, TargetKind, Value
 
 _SHOWN = 3  # names, at most
 OF_CASES = (Kind.SHAPE, Kind.NUMERIC)  # kinds of checks that each group of cases has
@@ -108,7 +108,7 @@ def unheard(
         return None
     case = first_of(evidence, group)
     named = " and ".join(f"`{name}`" for name in case.gives)
-    given, same = _given(case), "the output is the same with"
+    given, same = _given(case.gives, case.options), "the output is the same with"
     step = f"use {named} where the docstring says so"
     if not any(map(evidence.reads, case.gives)):
         sentence = f"{named} is not used: {same} {given or 'it'} and without it"
@@ -153,7 +153,8 @@ def refused(evidence: Evidence, group: str, results: Sequence[CheckResult]) -> D
         return None
     told = next(r for r in results if r.failed and r.id.name == group)
     case = first_of(evidence, group)
-    where = f"with {_given(case) or named_in_full(case.gives)}"
+    shown = told.case or case  # it may be another case of the group that raised what is told
+    where = f"with {_given(case.gives, shown.options) or named_in_full(case.gives)}"
     if not case.of_what_it_gives and told.case is not None:
         where = f"in the case '{told.case.name}'"
     alike = [r for r in results if r.failed and r.place is not None and r.place == told.place]
@@ -188,9 +189,9 @@ def _giving(evidence: Evidence, name: str) -> frozenset[str]:
     return frozenset(case.group for case in cases) - without
 
 
-def _given(case: DrawnCase) -> str:
-    """Return the options that a case gives, with their values."""
-    return ", ".join(f"{n}={v!r}" for n, v in case.options.items() if n in case.gives)
+def _given(names: Sequence[str], options: Mapping[str, Scalar]) -> str:
+    """Return those of some options that have a name of these, with their values."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items() if name in names)
 
 
 def _same(one: Answer, other: Answer) -> bool:

@@ -21,6 +21,7 @@ _MEANT = {  # what an exception says, and what to do about it
     "inplace operation": NEW_TENSOR,
     "in-place operation": NEW_TENSOR,
     "CUDA": "stay where the input is: no .cuda(), no device of your own choice",
+    "device string": "torch knows no device of that name: take the input's, as in `x.device`",
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",

@@ -113,7 +113,8 @@ class _Look:
             found, where = self._where_wrong(possible, seen)
         if not found:
             return None
-        found = self._of_all(found)
+        found, formed = self._of_all(found), Code.FORM not in self.aside.codes
+        found = self.own.alike_in_form(found, self.seen, self.right, self.rows, formed=formed)
         beside = [] if where is not None else self._silent(self._unexplained(found))
         return self._word(found, beside, where=where, everywhere=everywhere)
 

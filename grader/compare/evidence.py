@@ -10,7 +10,7 @@ from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
 from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
-from grader.handin.read import Source, is_read, unwritten_at
+from grader.handin.read import Source, bases_of, is_read, method_names, unwritten_at
 from grader.records.answers import Answer, AnswerStatus, Greeting, StudentError
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
@@ -97,8 +97,10 @@ class Evidence:
     @property
     def unwritten(self) -> bool:
         """Whether the submission's own code says at each call, or in its text, that it is so."""
-        found = [self.answers[call.id] for call in self.calls if call.id in self.answers]
-        if self.unwritten_at and all(one.status is not AnswerStatus.OK for one in found):
+        due = (call.id for call in self.calls if not call.refused)
+        found = [self.answers[call] for call in due if call in self.answers]
+        came = (one for one in found if one.status is AnswerStatus.OK)
+        if self.unwritten_at and all(one.is_none for one in came):
             return True
         errors = [one.error for one in found]
         return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)
@@ -135,10 +137,17 @@ class Evidence:
         """The options that the submission's signature does not have, in the order of the calls."""
         return list(dict.fromkeys(name for call in self.calls for name in self.refused(call)))
 
+    @cached_property
+    def _unconstructed(self) -> bool:
+        """Whether a class of the file lacks the constructor that would take options."""
+        name = self.target.name
+        bases, methods = bases_of(self.source, name), method_names(self.source, name)
+        return bases in (["Module"], ["Layer"]) and bool(methods) and "__init__" not in methods
+
     def refused(self, call: Call) -> list[str]:
         """Return the options of a call that the submission's signature does not have."""
         error = self.answers[call.id].error
-        if error is None or _NO_ARGUMENT not in error.message:
+        if error is None or _NO_ARGUMENT not in error.message or self._unconstructed:
             return []
         named = [*call.options, call.generator, call.device]
         return [name for name in named if name and f"'{name}'" in error.message]
@@ -188,6 +197,7 @@ class Judgement:
     fault: Fault | None = None  # of the answer; None where it says nothing of this one
     place: Place | None = None  # where the submission raised what the message tells
     trap: str = ""  # how the lesson's passage on it begins
+    alone: bool = False  # it is so whatever the values are
 
     @property
     def passed(self) -> bool:
@@ -214,7 +224,8 @@ NEW_TENSOR = (
 )
 FOLLOW_HINT = "follow the hint above"
 COUNT_VALUES = (
-    "count the values on the right of the =: a tensor has as many as its first axis is long"
+    "count the values on the right of the =: a function gives as many as it returns, a tensor as "
+    "many as its first axis is long"
 )
 SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
 RESIZE = "look at the sizes where the layer is made"

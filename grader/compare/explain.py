@@ -13,10 +13,10 @@ from grader.compare.advice import (
 )
 from grader.compare.biases import lacking_bias
 from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
-from grader.compare.lost import astray, cut_at
+from grader.compare.lost import astray, cut_at, turned_within
 from grader.compare.sizes import fitting, missized
 from grader.compare.vocabulary import Vocabulary
-from grader.handin.read import method_names, nested_line
+from grader.handin.read import hidden_at, method_names, nested_line
 from grader.records.answers import Answer, AnswerStatus, Frame, LooseThing, StudentError
 from grader.records.calls import DrawnCase
 from grader.records.results import Facts, Place, Sized, Status
@@ -71,7 +71,7 @@ def _explain_missing(evidence: Evidence) -> Judgement:
     name, greeting, label = evidence.target.name, evidence.greeting, evidence.source.label
     if greeting is not None and greeting.error is not None:
         if absent := _absent_exercise(evidence, greeting.error):
-            return _explain_stub(evidence) or _explain_absent(evidence, absent)
+            return explain_stub(evidence) or _explain_absent(evidence, absent)
         said = describe_student_error(evidence, greeting.error)
         return Judgement(
             Status.FAILED,
@@ -118,7 +118,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
     if outcome := _explain_todo(evidence, error) or _explain_unread(evidence, error):
         return outcome
     if absent := _absent_exercise(evidence, error):
-        return _explain_stub(evidence) or _explain_absent(evidence, absent)
+        return explain_stub(evidence) or _explain_absent(evidence, absent)
     if error.cause is Cause.CUT_OFF:
         return Judgement(
             Status.FAILED,
@@ -131,6 +131,8 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
         return _explain_debugger(name, error, case)
     reason = advise_on_error(evidence, error, case)
     of_ours = not error.frames and _NO_MODULE in error.message  # the code itself raised nothing
+    if of_ours and (stub := explain_stub(evidence)):
+        return stub
     raised = f"`{name}` raised {describe_student_error(evidence, error)}"
     return Judgement(
         Status.FAILED,
@@ -173,19 +175,29 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
     if function in others:
         what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
         return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
-    return _unwritten(name, place)
+    return _unwritten(evidence, place)
 
 
-def _explain_stub(evidence: Evidence) -> Judgement | None:
+def explain_stub(evidence: Evidence) -> Judgement | None:
     """Say that a target is not written yet where its text says so, though nothing ran it."""
     found = evidence.unwritten_at
-    place = f" ({clean(found[0], 120)}, line {found[1]})" if found else ""
-    return _unwritten(evidence.target.name, place) if found else None
+    if found is None:
+        return None
+    text = evidence.source.line(*found)
+    place = f" ({clean(found[0], 120)}, line {found[1]})"
+    said = "NotImplementedError" in text
+    return _unwritten(evidence, place, *([] if said else [clean(text.strip(), 20)]))
 
 
-def _unwritten(name: str, place: str) -> Judgement:
+def _unwritten(
+    evidence: Evidence, place: str, left: str = "raise NotImplementedError"
+) -> Judgement:
+    name = evidence.target.name
     what = f"`{name}` is not written yet{place}"
-    step = "replace `raise NotImplementedError` by your code"
+    step = f"replace `{left}` by your code"
+    if again := hidden_at(evidence.source, name):
+        where = f"{clean(again[0], 120)}, line {again[1]}"
+        step = f"{where} defines `{name}` again, and the last one counts: take that one out"
     return Judgement(Status.FAILED, what, next_step=step, fault=Fault.UNWRITTEN)
 
 
@@ -198,7 +210,7 @@ def _explain_not_called(
     name, called, place = evidence.target.name, found[1], _place(error)
     if called in ("ModuleList", "ModuleDict"):
         what = f"`{name}` calls an nn.{called}, which only holds layers ({place})"
-        step = "call its layers one after the other, or put them into an nn.Sequential"
+        step = "call the layers in it, one by one, each with what it is to work on"
         return Judgement(Status.FAILED, what, next_step=step, fault=Fault.RAISED)
     what = f"`{name}` calls `{clean(called, 80)}`, which has no method `forward` ({place})"
     step = f"define `forward` in `{clean(called, 80)}`"
@@ -281,7 +293,8 @@ def _seek(
 ) -> str:
     """Say what to look for, where parameters are not there, or `turned`; others are `left`."""
     if turned:
-        return _TURNED
+        inside = all(one.name.count(".") > 1 for one in left)  # a module's within this one
+        return (turned_within(evidence) if inside else "") or _TURNED
     names = [one.name for one in wanted if one.name in evidence.roles]
     lone = evidence.parts_of_norms(names) == 1  # of a norm one, and not the whole norm
     lone &= all(len(one.shape) != 1 for one in left)  # else theirs may have another size
@@ -290,7 +303,7 @@ def _seek(
 
 def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None) -> Judgement:
     """Say what no parameter fits, and why: layers out of sight, or without a bias."""
-    if stub := _explain_stub(evidence):
+    if stub := explain_stub(evidence):
         return stub  # what a constructor still lacks is no mistake yet
     words = evidence.words
     wanted = _sought(evidence, answer)

@@ -4,6 +4,7 @@ import ast
 import difflib
 import re
 
+from grader.compare.lost import kept_class
 from grader.compare.scene import Reason, Scene
 from grader.compare.statement import shown
 from grader.handin.read import arguments_of, bases_of, keyword_only, method_names
@@ -54,8 +55,15 @@ def not_a_tensor(found: Found, scene: Scene) -> Reason | None:
 
 
 def _made_in_call(kind: str, scene: Scene) -> Reason:
+    if kept := kept_class(scene.evidence, kind):
+        return Reason(kept)
     written = scene.evidence.words.layer.format(kind)
-    return Reason(f"{written}(...) makes a layer: make it in __init__, and call it with the tensor")
+    function = scene.line.function
+    if f"{kind}(" in (ast.unparse(function) if function else scene.code):
+        step = "make it in __init__, and call it with the tensor"
+        return Reason(f"{written}(...) makes a layer: {step}")
+    stands = f"`{written}` stands there, a layer and not what it returns"
+    return Reason(f"{stands}: call the layer with the tensor, as in `layer(x)`")
 
 
 def called(found: Found, scene: Scene) -> Reason | None:

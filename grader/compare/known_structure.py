@@ -23,7 +23,7 @@ from grader.worker.protocol import Action, TargetKind
 _UNFIT = list(AnswerStatus).index(AnswerStatus.UNBOUND)
 _LEAST = 2  # cases in which another type came
 _REGISTERS = "has as many numbers in its parameters as when"
-_LACKS = "lacks the same parameters as when"
+_LACKS = "does not fit at the same parameters as when"
 
 
 def known_structure(

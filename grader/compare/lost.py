@@ -15,13 +15,14 @@ _NEW = (
     *("swapdims", "T", "transpose", "tril", "triu", "unflatten", "unsqueeze", "view"),
 )
 _ANEW = "`{}` makes new weights in each call, and they never learn: make it in `__init__`"
+_CLASS_ITSELF = "`{0}` is the class itself: make a module, as in `{0}(…)`"
 # what has a matrix, in each framework
 _LAYERS = (
     *("Bilinear", "Conv1d", "Conv1D", "Conv2d", "Conv2D", "Dense", "EinsumDense", "Embedding"),
     *("GRU", "Linear", "LSTM", "Parameter"),
 )
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
-_NOT_RETURNED = "end with `return {}`: so far nothing is returned"
+_NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
 _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
 
@@ -67,9 +68,19 @@ def astray(evidence: Evidence) -> str:
     it anew.
     """
     return (
-        _told(evidence, _kept_class, "`{0}` is the class itself: make a module, as in `{0}(…)`")
+        _told(evidence, _kept_class, _CLASS_ITSELF)
         or _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
         or _told(evidence, partial(_remade, evidence.words.method), _ANEW)
+    )
+
+
+def turned_within(evidence: Evidence) -> str:
+    """Say which line of a target makes a module of the file, whose layers are turned, "" if none.
+
+    The lengths may be exchanged in either of two places.
+    """
+    return _told(
+        evidence, _made_of_own, "look at `{}`: are two lengths exchanged there, or in its layers?"
     )
 
 
@@ -79,6 +90,21 @@ def unreturned(evidence: Evidence) -> str:
     It is the method that computes, where the target is a class.
     """
     return _told(evidence, partial(_unreturned, evidence.words.method), _NOT_RETURNED)
+
+
+def returned_none(evidence: Evidence) -> str:
+    """Say which line of a target returns None, "" where none says so."""
+    return _told(evidence, partial(_empty_returns, evidence.words.method), "look at `{}`")
+
+
+def kept_class(evidence: Evidence, name: str) -> str:
+    """Say which attribute gets a class of that name, and no module, "" where none does."""
+
+    def look(text: str, target: str) -> Sequence[tuple[int, str]]:
+        kept = _kept_class(text, target)
+        return [(line, code) for line, code in kept if code.rpartition(".")[2] == name]
+
+    return _told(evidence, look, _CLASS_ITSELF)
 
 
 def _told(evidence: Evidence, look: _Look, words: str) -> str:
@@ -135,22 +161,33 @@ def _kept_class(text: str, target: str) -> Sequence[tuple[int, str]]:
     found = []
     for node in _inside(text, target):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            value = node.value
-            name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-            if name[:1].isupper() and not name.isupper():
-                found.append((node.lineno, shown(value)))
+            for value in _choices(node.value):
+                name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+                if name[:1].isupper() and not name.isupper():
+                    found.append((value.lineno, shown(value)))
     return found
+
+
+def _choices(value: ast.expr) -> list[ast.expr]:
+    """What an expression may come to: both ends of a condition, the values of a dict."""
+    match value:
+        case ast.IfExp(body=one, orelse=other):
+            return [one, *_choices(other)]
+        case ast.Subscript(value=ast.Dict(values=several)):
+            return several
+    return [value]
 
 
 @lru_cache(maxsize=32)
 def _remade(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
-    """The layers and parameters that the method which computes makes."""
+    """The layers and parameters that the method which computes makes, and modules of the file."""
+    own = _modules(text)
     nodes = (node for maker in _functions(text, target, method) for node in ast.walk(maker))
     calls = (node for node in nodes if isinstance(node, ast.Call))
     return [
         (call.lineno, shown(call))
         for call in calls
-        if shown(call.func).rpartition(".")[2] in _LAYERS
+        if shown(call.func).rpartition(".")[2] in own.union(_LAYERS)
     ]
 
 
@@ -169,10 +206,33 @@ def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]
     return []
 
 
+def _empty_returns(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The lines that return None, in so many words or without a word."""
+    nodes = (n for maker in _functions(text, target, target, method) for n in ast.walk(maker))
+    returns = (node for node in nodes if isinstance(node, ast.Return))
+    bare = (node for node in returns if node.value is None or shown(node.value) == "None")
+    return [(node.lineno, "return None") for node in bare]
+
+
 def _functions(text: str, target: str, *names: str) -> list[ast.FunctionDef]:
     """The functions and methods of some names within the definitions of a target."""
     nodes = _inside(text, target)
     return [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in names]
+
+
+@lru_cache(maxsize=32)
+def _made_of_own(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The calls that make a module of a class that the file defines."""
+    own = _modules(text)
+    calls = (node for node in _inside(text, target) if isinstance(node, ast.Call))
+    return [(call.lineno, shown(call)) for call in calls if shown(call.func) in own]
+
+
+def _modules(text: str) -> set[str]:
+    """The names of the classes of modules that a file defines."""
+    tree = parse(text)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)] if tree else []
+    return {one.name for one in classes if any("Module" in shown(base) for base in one.bases)}
 
 
 def _inside(text: str, target: str) -> Iterator[ast.AST]:

@@ -20,8 +20,8 @@ from grader.compare.evidence import (
     Fault,
     Judgement,
 )
-from grader.compare.explain import describe_student_error, explain_status
-from grader.compare.lost import cut_at, thrown_away, unreturned
+from grader.compare.explain import describe_student_error, explain_status, explain_stub
+from grader.compare.lost import cut_at, returned_none, thrown_away, unreturned
 from grader.course.expressions import NUMBER, OPAQUE
 from grader.course.models import Target
 from grader.records.answers import Answer, AnswerStatus, Info, ReturnedValue
@@ -208,9 +208,8 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:
     """Judge whether an output came in another form than is due, though it can be compared.
 
-    It is a tensor or an array in place of a number, or an array in place of a tensor; it stands
-    among others, has axes of one too many, or is of ones and zeros in place of true and false. Or
-    several came stacked.
+    It is a tensor or an array for a number, or an array for a tensor; it stands among others, has
+    axes of one too many, or holds ones and zeros for true and false. Or several came stacked.
     """
     answer = evidence.answers[call.id]
     if _is_another_count(evidence.target, answer.info) and _is_stacked(evidence.target, answer):
@@ -222,13 +221,17 @@ def other_form(evidence: Evidence, call: Call) -> Judgement | None:
         number = evidence.target.output_specs[name].kind == NUMBER
         if part.type not in _NUMBERS if number else part.shape is None:
             return _of_several(evidence, answer) or _of_other_type(evidence, name, part)
+        found = []
         if not number and tuple(part.shape or ()) != came.shape:
             label = called(evidence, tensor_name(Group.OUTPUT, name))
-            return with_spare_axes(
-                label, tuple(part.shape or ()), came.shape, always=_has_spare_axes(evidence, name)
-            )
+            shape, always = tuple(part.shape or ()), _has_spare_axes(evidence, name)
+            found.append(with_spare_axes(label, shape, came.shape, always=always))
         if came.dtype.name == "bool" and part.dtype not in (None, "bool"):
-            return _of_numbers(clean(part.dtype, 80))
+            found.append(_of_numbers(clean(part.dtype, 80)))
+        if found:
+            steps = "; ".join(one.next_step for one in found)
+            said = "; and ".join(one.message for one in found)
+            return replace(found[0], message=said, next_step=steps)
     return None
 
 
@@ -293,6 +296,8 @@ def _form(evidence: Evidence, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     target = evidence.target
     info = answer.info
+    if answer.is_none and (stub := explain_stub(evidence)):
+        return stub
     if target.as_dict and (wrong := _dict_form(target, info)):
         return wrong
     if _is_another_count(target, info) and not _is_stacked(target, answer):
@@ -374,7 +379,8 @@ def _dict_form(target: Target, info: Info) -> Judgement | None:
 
 def _return_step(evidence: Evidence, returned: str, due: str) -> str:
     if returned == "NoneType":
-        return unreturned(evidence) or "check that every path ends in a return"
+        found = unreturned(evidence) or returned_none(evidence)
+        return found or "check that every path ends in a return"
     if returned in _TENSORS:
         return "return numbers of the input's dtype, on the input's device"
     if returned in ("tuple", "list", "dict", "generator"):

@@ -13,6 +13,7 @@ from grader.records.text import shown_shape
 Found = re.Match[str]
 _TURNS = re.compile(r"transpose|permute|swapaxes|movedim|einsum|\.mT\b|\.T\b|\.t\(\)")
 _PRODUCT = re.compile(r"@|matmul|bmm|einsum|\bmm\(|\bdot\(")
+_PUT_BACK = re.compile(r"unsqueeze|expand_dims|\bNone\b|newaxis")
 _REVERSES = re.compile(r"\.T\b|\.t\(\)")
 
 
@@ -111,9 +112,11 @@ def unequal(found: Found, scene: Scene) -> Reason:
     if _REVERSES.search(scene.code):
         return _reversed(scene)
     if name := next(scene.line.sums(), ""):
+        kept = scene.evidence.words.axis_kept
+        back = ", in place of putting one back" if _PUT_BACK.search(scene.code) else ""
         return Reason(
             f"`{name}` drops the axis that it runs over, so its result meets the wrong axis "
-            f"({one} and {other}): keep the axis, with {scene.evidence.words.axis_kept}",
+            f"({one} and {other}): keep the axis, with {kept}{back}",
             Trap.AXIS_DROPPED,
         )
     if scene.line.multiplies and not _PRODUCT.search(scene.code):

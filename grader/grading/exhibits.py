@@ -96,7 +96,7 @@ def _exhibit(target: Target, trace: Trace) -> Exhibit:
         target.name,
         trace.shown_case,
         tuple(panels),
-        _drawing(target, trace, others, passed=passed) if trace.steps else None,
+        _drawing(target, trace, passed=passed) if trace.steps else None,
     )
 
 
@@ -227,10 +227,9 @@ def _cut(values: Array, first: Sequence[int]) -> Array:
     return np.atleast_2d(values)[:_MOST, :_MOST].astype(np.float64)
 
 
-def _drawing(target: Target, trace: Trace, others: Collection[str], *, passed: bool) -> Drawing:
-    """The way, with what is right of it: all, where the output is and no step is made otherwise."""
-    names = {name for level in trace.levels for name in level}
+def _drawing(target: Target, trace: Trace, *, passed: bool) -> Drawing:
+    """The way, with what is right of it, as `grade explain` says it."""
     ticked = {s.name for s in trace.steps if s.state is State.RIGHT}
-    right = names if passed and not others else ticked
+    right = ticked.union(trace.expected or ()) if passed else ticked
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
     return Drawing(inputs, trace.levels, frozenset(right), "" if passed else trace.wrong)

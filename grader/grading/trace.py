@@ -65,6 +65,7 @@ class Step:
     held: Array | None  # what a variable of its name ended up with
     there: bool  # whether some tensor of the run has the expected values
     reshaped: bool = False  # whether some has them in another shape
+    within: bool = False  # whether they lie side by side with others, along some's last axis
 
     @property
     def lacking(self) -> str:
@@ -73,6 +74,8 @@ class Step:
             return "its values appear, but others are used"
         if self.reshaped:
             return "its values appear in another shape"
+        if self.within:
+            return "its values appear as a part of a wider tensor"
         return "none of your tensors has its values"
 
 
@@ -259,7 +262,7 @@ def _steps(
     returned: Mapping[str, Array],
     unknown: State,
 ) -> tuple[Step, ...]:
-    seen = of_group(recorded.tensors, Group.SEEN).values()
+    seen = list(of_group(recorded.tensors, Group.SEEN).values())
     flat = [array.ravel() for array in seen]
     steps = []
     ended = False  # nothing behind a step that was not reached is wrong: it was not made at all
@@ -275,9 +278,21 @@ def _steps(
                 not _is_reshaped(expected[name], returned.get(name))
                 and any(same_values(expected[name], array) for array in seen),
                 any(same_values(expected[name].ravel(), array) for array in flat),
+                _is_within(expected[name], seen),
             )
         )
     return tuple(steps)
+
+
+def _is_within(expected: Array, seen: Sequence[Array]) -> bool:
+    """Whether a tensor has the values of one as equal parts of its last axis, beside others."""
+    lead, width = expected.shape[:-1], expected.shape[-1] if expected.ndim else 0
+    wider = [one for one in seen if one.ndim and one.shape[:-1] == lead and one.shape[-1] > width]
+    return width > 0 and any(
+        same_values(expected, one[..., start : start + width])
+        for one in wider
+        for start in range(0, one.shape[-1] - width + 1, width)
+    )
 
 
 def _is_reshaped(expected: Array, returned: Array | None) -> bool:

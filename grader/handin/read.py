@@ -255,14 +255,40 @@ def is_read(source: Source, argument: str, target: str) -> bool:
 
 def unwritten_at(source: Source, target: str, methods: Collection[str]) -> tuple[str, int] | None:
     """Return where a function, or one of some methods of a class, is left to be written."""
-    bodies = ((label, tree.body) for label, text in source.units if (tree := parse(text)))
-    own = [(label, n) for label, body in bodies for n in body if getattr(n, "name", "") == target]
-    for label, node in own[-1:]:  # the last definition counts
+    for label, node in _definitions(source, target)[-1:]:  # the last definition counts
         inner = [m for m in getattr(node, "body", ()) if getattr(m, "name", "") in methods]
         for function in (f for f in (node, *inner) if isinstance(f, ast.FunctionDef)):
             for statement in filter(_is_left_out, function.body):
                 return label, statement.lineno
+            *before, last = function.body
+            if _is_blank(last) and all(map(_is_customary, before)):
+                return label, last.lineno
     return None
+
+
+def hidden_at(source: Source, target: str) -> tuple[str, int] | None:
+    """Return where the last definition hides another one of its name, None where there is one."""
+    found = _definitions(source, target)
+    return (found[-1][0], found[-1][1].lineno) if len(found) > 1 else None
+
+
+def _definitions(source: Source, target: str) -> list[tuple[str, ast.stmt]]:
+    """Return the functions and classes of a name, with their labels."""
+    bodies = ((label, tree.body) for label, text in source.units if (tree := parse(text)))
+    return [(label, n) for label, body in bodies for n in body if getattr(n, "name", "") == target]
+
+
+def _is_blank(statement: ast.stmt) -> bool:
+    """Whether a statement is `pass` or `...`."""
+    return isinstance(statement, ast.Pass) or ast.unparse(statement) == "..."
+
+
+def _is_customary(statement: ast.stmt) -> bool:
+    """Whether a statement stands in any body: a docstring, or the parent's constructor."""
+    match statement:
+        case ast.Expr(value=ast.Constant() | ast.Call(func=ast.Attribute(attr="__init__"))):
+            return True
+    return False
 
 
 def _is_left_out(statement: ast.stmt) -> bool:

@@ -12,6 +12,7 @@ from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import Kind, answers_of
 from grader.properties.registered import counted
+from grader.records.answers import AnswerStatus
 from grader.records.ids import MAIN
 from grader.worker.names import Group
 from grader.worker.protocol import Action
@@ -55,7 +56,9 @@ class Defaults(Kind):
         said = f"where nothing is given by name, {outcome.message}"
         other = outcome.fault is Fault.RAISED or _wrong_where_given(evidence)
         step = outcome.next_step if other else ""
-        return replace(outcome, message=said, next_step=step or _STEP, case=evidence.case(call))
+        raised = outcome.fault is Fault.RAISED and found[first.id].status is AnswerStatus.OK
+        case = evidence.case(call)
+        return replace(outcome, message=said, next_step=step or _STEP, case=case, alone=raised)
 
 
 def _wrong_where_given(evidence: Evidence) -> bool:

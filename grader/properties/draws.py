@@ -75,7 +75,9 @@ class Draws(Kind):
                 if not alone or found.status is not Status.FAILED:
                     return found
                 several = f"with its inputs several times in one batch, {found.message}"
-                return replace(found, message=several)  # alone they raise nothing
+                case = evidence.case(call)
+                shown = replace(case, name=f"{case.name}, {call.repeats} times in one batch")
+                return replace(found, message=several, case=shown)  # alone they raise nothing
             key = evidence.key.answers[call.id].tensors
             due, chances = of_group(key, Group.DRAWN), key[tensor_name(Group.CHANCES)]
             wrong, step = self.wrong(of_group(answer.tensors, Group.DRAWN), due, chances)

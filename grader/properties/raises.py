@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from grader.compare.evidence import PASSED, Evidence, Judgement
-from grader.compare.explain import describe_student_error, explain_status
+from grader.compare.evidence import PASSED, Evidence, Judgement, own_refusal
+from grader.compare.explain import describe_student_error, explain_status, explain_stub
 from grader.compare.vocabulary import Vocabulary
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
@@ -62,6 +62,8 @@ class Raises(Kind):
         call = evidence.call_of(self.name)
         answer = evidence.answers[call.id]
         case = evidence.case(call)
+        if evidence.unwritten and (stub := explain_stub(evidence)):
+            return stub
         if answer.status is AnswerStatus.RAISED and answer.error is not None:
             if self.error in answer.error.bases:
                 late = self.built and _in_call(answer.error, evidence.words)
@@ -73,14 +75,13 @@ class Raises(Kind):
                 return Judgement(
                     Status.FAILED,
                     f"{case.name} should raise {self.error}; it fails as the other cases do",
-                    next_step=f"mend those first; then check for it and raise {self.error}",
+                    next_step=f"mend those first: whether it raises {self.error} shows after that",
                     case=case,
                 )
-            said = describe_student_error(evidence, answer.error)
-            message = f"{case.name} should raise {self.error}, it raised {said}"
+            came = describe_student_error(evidence, answer.error)
+            message = f"{case.name} should raise {self.error}, it raised {came}"
         elif self._is_returned(answer):
             message = f"{case.name} should raise {self.error}, which is returned"
-            return Judgement(Status.FAILED, message, next_step=_RAISE, case=case)
         elif answer.status is AnswerStatus.OK:
             message = f"{case.name} goes unnoticed: it should raise {self.error}"
         else:
@@ -89,6 +90,8 @@ class Raises(Kind):
 
     def _step(self, answer: Answer) -> str:
         """What to do where it is not raised, or something else is."""
+        if self._is_returned(answer):
+            return _RAISE
         if answer.error is not None and answer.error.type == "AssertionError":
             return f"raise {self.error} with a helpful text in place of the assert"
         return f"check for it and raise {self.error} with a helpful text"
@@ -98,9 +101,18 @@ class Raises(Kind):
         return [part.type for part in answer.info.parts] == [self.error]
 
     def _ends_as_usual(self, evidence: Evidence, error: StudentError) -> bool:
-        """Whether the case ends in an exception that has nothing to do with it."""
+        """Whether the case ends in an exception that has nothing to do with it.
+
+        The first case ends in one of its type, or another one at the same line, which refuses
+        nothing.
+        """
         usual = evidence.answers[evidence.first_call.id].error
-        return usual is not None and usual.type == error.type
+        due = [call for call in evidence.calls if not call.refused]
+        others = [evidence.answers[call.id].error for call in due if call.id in evidence.answers]
+        where = (error.type, error.frames[-1:])
+        alike = any(one and (one.type, one.frames[-1:]) == where for one in others)
+        at_once = bool(error.frames) and alike and not own_refusal(evidence, error)
+        return at_once or (usual is not None and usual.type == error.type)
 
     def _late(self, case: DrawnCase, words: Vocabulary) -> Judgement:
         return Judgement(

@@ -159,6 +159,11 @@ class Answer:
     reason: str = ""  # of a timeout, crash or refusal
     flooded: bool = False  # it was refused for printing without end
 
+    @property
+    def is_none(self) -> bool:
+        """Whether None was returned, and nothing else."""
+        return [part.type for part in self.info.parts] == ["NoneType"]
+
     def held_by(self, variable: str) -> list[Array]:
         """Return what a variable of a recorded run held, in order."""
         held = of_group(self.tensors, Group.HELD)

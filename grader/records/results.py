@@ -17,7 +17,8 @@ RIGHT_VALUES = "Right values."
 RIGHT_GIVEN = "Right values where every option is given."
 RIGHT_PLAIN = "Right values where no option is given."
 RIGHT_USUAL = "Right values in the usual cases."
-_RIGHT = (RIGHT_VALUES, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
+RIGHT_BARE = "Right values where the missing bias is zero."
+_RIGHT = (RIGHT_VALUES, RIGHT_BARE, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
 MOST_PRINTED = 40  # lines of what a submission prints
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 

@@ -27,6 +27,7 @@ class Code(IntEnum):
 
 
 _OF_VALUES = (Code.ENDED, Code.ERROR)
+_RAISED = list(AnswerStatus).index(AnswerStatus.RAISED)
 _ROOM = 0.08  # relative distance of statistics that are the same: several standard errors
 
 
@@ -119,6 +120,38 @@ class Suspects:
         ended = own.codes[:, row, Code.ENDED] != right.codes[row, Code.ENDED]
         return float(np.where(ended, np.inf, apart).min(initial=np.inf))
 
+    def alike_in_form(
+        self,
+        found: dict[tuple[str, ...], float],
+        seen: Signature,
+        right: Signature,
+        rows: Sequence[int],
+        *,
+        formed: bool,
+    ) -> dict[tuple[str, ...], float]:
+        """Return those of several bugs, or pairs of them, that are like `seen` beside the values.
+
+        Some of them alone raises what is raised, in the same words; and all alone give the form
+        that is due where it came, if that counts (`formed`). All come back where none does so.
+        """
+        raised = [row for row in rows if seen.codes[row, Code.ENDED] == _RAISED]
+        due = [row for row in rows if seen.codes[row, Code.FORM] == right.codes[row, Code.FORM]]
+
+        def raises_alike(names: Sequence[str]) -> bool:
+            texts = self._codes(names)[:, raised, Code.TEXT]
+            return bool((texts == seen.codes[raised, Code.TEXT]).any(axis=0).all())
+
+        def forms_alike(names: Sequence[str]) -> bool:
+            forms = self._codes(names)[:, due, Code.FORM]
+            return bool((forms == right.codes[due, Code.FORM]).all())
+
+        found = {names: d for names, d in found.items() if raises_alike(names)} or found
+        return {names: d for names, d in found.items() if formed and forms_alike(names)} or found
+
+    def _codes(self, names: Sequence[str]) -> Array:
+        """The codes of single bugs, a row for each way to make one of these."""
+        return self.codes[[row for row, one in enumerate(self.names) if one[0] in names]]
+
     def _alone(self, name: str) -> "Suspects":
         return self.only(np.array([names == (name,) for names in self.names], dtype=bool))
 
@@ -207,7 +240,7 @@ class Suspects:
         """
         reference = Suspects.gather([((), right)])
         correct = reference.equal_calls(seen, tolerance)[0][0]
-        raised = seen.codes[:, Code.ENDED] == list(AnswerStatus).index(AnswerStatus.RAISED)
+        raised = seen.codes[:, Code.ENDED] == _RAISED
         if raised[~correct].all():
             return []  # exceptions alone tell mistakes apart badly: many raise in the same places
         equal, apart = self.equal_calls(seen, tolerance)

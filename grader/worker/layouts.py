@@ -29,12 +29,18 @@ class Form(Enum):
     N_IN_O = auto()
     N_O_IN = auto()
     IN_N_O = auto()
+    O_N_IN = auto()
+    O_IN_N = auto()
+    IN_O_N = auto()
     ROLES_IN_O = auto()  # parts that are fused roles
     ROLES_O_IN = auto()
     IN_ROLES_O = auto()
     N_I_OUT = auto()
     OUT_N_I = auto()
     N_OUT_I = auto()
+    I_N_OUT = auto()
+    I_OUT_N = auto()
+    OUT_I_N = auto()
     ROLES_N_IN_O = auto()
     ROLES_N_O_IN = auto()
     N_ROLES_IN_O = auto()
@@ -53,8 +59,18 @@ _TURNS = (
     (Form.N_O_IN, Form.N_I_OUT),
     (Form.N_IN_O, Form.N_OUT_I),
     (Form.IN_N_O, Form.OUT_N_I),
+    (Form.O_N_IN, Form.I_N_OUT),
+    (Form.O_IN_N, Form.I_OUT_N),
+    (Form.IN_O_N, Form.OUT_I_N),
 )
-_OF_PARTS = ((Form.N_IN_O, (0, 2, 1)), (Form.N_O_IN, (0, 1, 2)), (Form.IN_N_O, (2, 0, 1)))
+_OF_PARTS = (
+    (Form.N_IN_O, (0, 2, 1)),
+    (Form.N_O_IN, (0, 1, 2)),
+    (Form.IN_N_O, (2, 0, 1)),
+    (Form.O_N_IN, (1, 0, 2)),
+    (Form.O_IN_N, (1, 2, 0)),
+    (Form.IN_O_N, (2, 1, 0)),
+)
 _OF_ROLES = (
     (Form.ROLES_IN_O, (0, 2, 1)),
     (Form.ROLES_O_IN, (0, 1, 2)),
@@ -69,7 +85,14 @@ _OF_PARTS_OF_ROLES = (  # axes of roles, parts, a part's outputs, and inputs
     (Form.IN_ROLES_N_O, (3, 0, 1, 2)),
     (Form.IN_N_ROLES_O, (3, 1, 0, 2)),
 )
-_OF_INPUTS = ((Form.N_I_OUT, (1, 2, 0)), (Form.OUT_N_I, (0, 1, 2)), (Form.N_OUT_I, (1, 0, 2)))
+_OF_INPUTS = (
+    (Form.N_I_OUT, (1, 2, 0)),
+    (Form.OUT_N_I, (0, 1, 2)),
+    (Form.N_OUT_I, (1, 0, 2)),
+    (Form.I_N_OUT, (2, 1, 0)),
+    (Form.I_OUT_N, (2, 0, 1)),
+    (Form.OUT_I_N, (0, 2, 1)),
+)
 
 
 @dataclass(frozen=True)

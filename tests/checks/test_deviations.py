@@ -25,7 +25,9 @@ def graded(grade_text: GradeText, *edits: tuple[str, str]) -> tuple[ExerciseResu
 
 def test_a_missing_bias_is_a_bias_of_zero(grade_text: GradeText) -> None:
     result, found = graded(grade_text, MISSING)
-    assert found.sentence.startswith("Right values. One deviation: `unify_heads` has no bias.")
+    assert found.sentence.startswith(
+        "Right values where the missing bias is zero. One deviation: `unify_heads` has no bias."
+    )
     assert find_check(result, "MultiHeadSelfAttention/numeric").status is Status.PASSED
     lost = [c.id.in_target for c in result.checks if c.score < c.max_score and c.kind != "bug"]
     assert lost == [

@@ -248,7 +248,7 @@ LOST = {
         "exercise1",
         (("(b, q, s)\n    return weights\n", "(b, q, s)\n"),),
         "attention_weights/shape",
-        "end with `return weights`: so far nothing is returned (",
+        "end with `return weights`, if that is the output: so far nothing is returned (",
     ),
     "the order of sizes": (
         "exercise2",

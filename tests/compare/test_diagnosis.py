@@ -276,8 +276,8 @@ def test_two_sizes_that_are_wrong_at_once_are_named(shipped_engine: Engine) -> N
     found = shipped_engine.run(exercise, Submission({"exercise4": source})).result.diagnoses[0]
     assert found.bugs == ("hidden-dim-ignored", "hidden-default-wrong")
     assert found.evidence == (
-        "In every case your module lacks the same parameters as when hidden_dim is ignored, and "
-        "the hidden width is twice embed_dim by default."
+        "In every case your module does not fit at the same parameters as when hidden_dim is "
+        "ignored, and the hidden width is twice embed_dim by default."
     )
 
 

@@ -120,7 +120,7 @@ RAISED = {
     "a class for a layer": Raised(
         "exercise4", "FeedForward",
         ((_RELU, "self.activation = nn.ReLU if activation == 'relu' else nn.GELU"),),
-        "nn.ReLU(...) makes a layer: make it in __init__, and call it with the tensor",
+        "`nn.ReLU` is the class itself: make a module, as in `nn.ReLU(…)`",
     ),
     "a class in a stack": Raised(
         "exercise4", "FeedForward",
@@ -250,7 +250,7 @@ RAISED = {
     "a layer list called": Raised(
         "exercise7", "build_classifier",
         (("encoder = nn.Sequential(*layers)", "encoder = nn.ModuleList(layers)"),),
-        "call its layers one after the other, or put them into an nn.Sequential",
+        "call the layers in it, one by one, each with what it is to work on",
     ),
     "a layer that reads another": Raised(
         "exercise3", "MultiHeadSelfAttention",

@@ -621,6 +621,23 @@ def test_explain_says_of_a_lost_axis_that_the_values_came(shipped_engine: Engine
     assert "✗ its values appear in another shape" in shown
 
 
+def test_explain_says_of_a_fused_layer_that_the_values_are_in_it(shipped_engine: Engine) -> None:
+    """What is cut along the wrong axis was made, side by side."""
+    made = (
+        "class QKVProjection(nn.Module):\n"
+        "    def __init__(self, embed_dim, head_dim, *, bias=False):\n"
+        "        super().__init__()\n"
+        "        self.qkv = nn.Linear(embed_dim, 3 * head_dim, bias=bias)\n\n"
+        "    def forward(self, x):\n"
+        "        return self.qkv(x).chunk(3, dim=1)\n"
+    )
+    text = f"from torch import nn\n\n\n{made}"
+    source = Source("a.py", units=(("a.py", text),))
+    trace = _trace(shipped_engine, source, "exercise2", "QKVProjection")
+    shown = click.unstyle(render_run(trace, "exercise2", "QKVProjection"))
+    assert shown.count("✗ its values appear as a part of a wider tensor") == 3, shown
+
+
 def test_explain_does_not_credit_a_blank_with_its_input(shipped_engine: Engine) -> None:
     source = _text("stub", "exercise3_multi_head.py")
     trace = _trace(shipped_engine, source, "exercise3", "fold_heads")

@@ -25,7 +25,7 @@ SAID = {
     "fused-without-transpose": "the heads are unfolded without a transpose",
     "head-dim-unheard": f"{_PLAIN} One deviation: `head_dim` is not used",
     "heads-not-unfolded": "cannot be multiplied",
-    "last-bias-missing": "Right values. One deviation: `w_o`, used as `unify_heads`, has no bias",
+    "last-bias-missing": "the missing bias is zero.*`w_o`, used as `unify_heads`, has no bias",
     "list-of-four": f"{_PLAIN} Three deviations",
     "names-that-tell-nothing": "the names do not tell which layer is which",
     "one-speed": "integers",

@@ -1,5 +1,6 @@
 """Parameters are found by name, by shape and by order, in whatever form they are kept."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -429,3 +430,19 @@ def test_one_of_two_tables_that_are_too_long_is_not_guessed() -> None:
     module.one, module.two = nn.Embedding(5, 2), nn.Embedding(6, 2)
     with pytest.raises(Unbound):
         bind(own_items(module, ()), [Role("embedding.weight", (4, 2), RoleKind.TABLE)], {})
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("hdk")), ids="".join)
+@pytest.mark.parametrize("part", ["outputs", "inputs"])
+def test_raw_heads_are_read_in_any_order_of_axes(part: str, order: tuple[str, ...]) -> None:
+    """Two heads of width three, outputs or inputs of a layer; the width of the model is four."""
+    sizes = {"h": 2, "d": 3, "k": 4}
+    module = module_of(weight=raw(*(sizes[axis] for axis in order)))
+    shape = (6, 4) if part == "outputs" else (4, 6)
+    value = torch.arange(24.0).view(shape)
+    (bond,) = bind(own_items(module, ()), [Role("layer.weight", shape, RoleKind.LINEAR)], {})
+    with torch.no_grad():
+        bond.load([value])
+    told = "hdk" if part == "outputs" else "khd"
+    split = value.view([sizes[axis] for axis in told])
+    assert module.weight.equal(torch.einsum(f"{told}->{''.join(order)}", split))

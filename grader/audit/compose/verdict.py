@@ -27,7 +27,7 @@ _AT_STEP = " is what comes out when "
 _REGISTERS = (
     "has as many numbers in its parameters as when",
     "has the same parameters as code",
-    "lacks the same parameters as when",
+    "does not fit at the same parameters as when",
 )
 _BEHAVES = "behaves like code in which"
 _PARTLY = "here your output is wrong"
