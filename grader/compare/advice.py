@@ -21,6 +21,8 @@ _MEANT = {  # what an exception says, and what to do about it
     "inplace operation": NEW_TENSOR,
     "in-place operation": NEW_TENSOR,
     "CUDA": "stay where the input is: no .cuda(), no device of your own choice",
+    "running_mean should contain": "a batch norm takes the axis behind the batch for its numbers: "
+    "is it the norm that is asked for?",
     "device string": "torch knows no device of that name: take the input's, as in `x.device`",
     "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
     "name",

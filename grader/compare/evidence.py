@@ -1,5 +1,6 @@
 """What the checks of a target look at, and what a judgement comes to."""
 
+import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,6 +105,13 @@ class Evidence:
             return True
         errors = [one.error for one in found]
         return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)
+
+    def meant_by(self, name: str) -> str:
+        """Return what the file defines in place of a name of the exercise, "" where nothing is."""
+        own = {target.name for target in self.exercise.targets}  # not to be renamed
+        claimed = self.greeting.names if self.greeting is not None else []
+        names = [n for n in claimed if n not in own and n in self.source.words]
+        return next(iter(difflib.get_close_matches(name, names, 1, cutoff=0.6)), "")
 
     def reads(self, argument: str) -> bool:
         """Whether the target's code reads an argument of that name."""

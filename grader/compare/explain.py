@@ -1,6 +1,5 @@
 """Says why a call came to no answer: what happened, where in the student's file, and what next."""
 
-import difflib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -80,13 +79,9 @@ def _explain_missing(evidence: Evidence) -> Judgement:
             place=place_of(evidence, greeting.error),
             fault=Fault.MISSING,
         )
-    own = {target.name for target in evidence.exercise.targets}  # not to be renamed
-    claimed = greeting.names if greeting is not None else []
-    names = [n for n in claimed if n not in own and n in evidence.source.words]
-    near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
-    if near:
-        message = f"`{name}` is not defined, but `{near[0]}` is"
-        step = f"rename `{near[0]}` to `{name}`"
+    if near := evidence.meant_by(name):
+        message = f"`{name}` is not defined, but `{near}` is"
+        step = f"rename `{near}` to `{name}`"
     else:
         message = f"`{name}` is not defined in {label}"
         step = evidence.source.next_step or f"define `{name}` as in the stub"
@@ -131,7 +126,7 @@ def _explain_error(evidence: Evidence, error: StudentError, case: DrawnCase | No
         return _explain_debugger(name, error, case)
     reason = advise_on_error(evidence, error, case)
     of_ours = not error.frames and _NO_MODULE in error.message  # the code itself raised nothing
-    if of_ours and (stub := explain_stub(evidence)):
+    if of_ours and "NoneType" in error.message and (stub := explain_stub(evidence)):
         return stub
     raised = f"`{name}` raised {describe_student_error(evidence, error)}"
     return Judgement(
@@ -250,7 +245,9 @@ def describe_student_error(evidence: Evidence, error: StudentError) -> str:
     place = describe_place(evidence, error)
     where = f" at {place}" if place else ""
     text = clean(without_folder(error.message), 400).removesuffix(" (unknown location)").rstrip(".")
-    near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near else ""
+    asked = (target.name for target in evidence.exercise.targets)  # these are not to be renamed
+    due = any(f"name '{name}' is not defined" in error.message for name in asked)
+    near = f" (did you mean `{clean(error.near, 80)}`?)" if error.near and not due else ""
     return f"{clean(error.type, 80)}{f': {text}' if text else ''}{near}{where}"
 
 

@@ -211,6 +211,10 @@ def _replaced(kind: str, scene: Scene) -> str:
 def undefined(found: Found, scene: Scene) -> Reason | None:
     """Say of a name that it wants `self.` or an import, or that only the constructor knows it."""
     name, target = found[1], scene.evidence.target.name
+    if any(name == one.name for one in scene.evidence.exercise.targets):
+        near = scene.evidence.meant_by(name)
+        step = f"rename `{near}` to `{name}`" if near else f"define `{name}` first"
+        return Reason(f"that is a name of the exercise: {step}")
     if name in scene.attributes_of(target):
         return Reason(f"write `self.{name}`: that is how your constructor keeps it")
     if name in arguments_of(scene.evidence.source, "__init__", target):

@@ -15,7 +15,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Call, DrawnCase
 from grader.records.ids import CallId
 from grader.records.results import Status
-from grader.records.text import clean
+from grader.records.text import clean, counted
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action
 
@@ -47,14 +47,19 @@ def judge_trained(evidence: Evidence) -> Judgement:
             return explain_status(evidence, answer, case)
         gradients = of_group(expected.tensors, Group.GRADIENT)
         idle = {role for role, one in gradients.items() if np.abs(one).max(initial=0.0) < 1e-12}
-        own = _own_names(evidence, call)
-        for one in answer.info.untrained:
-            # a bias too many the audit of parameters tells
-            due = not set(one.roles) <= idle if one.roles else not one.name.endswith("bias")
-            if due and one.name in _never_reached(evidence):
-                surplus = None if one.roles else judge_idle(evidence, case)
-                part = "" if one.name in own else one.name.rpartition(".")[0]
-                return surplus or _unreached(one.name, part, case, evidence.words)
+        own, never = _own_names(evidence, call), _never_reached(evidence)
+        # a bias too many the audit of parameters tells
+        found = [
+            one
+            for one in answer.info.untrained
+            if one.name in never
+            and (not set(one.roles) <= idle if one.roles else not one.name.endswith("bias"))
+        ]
+        if found:
+            first, others = found[0], sum(one.name in own for one in found[1:])
+            surplus = None if first.roles else judge_idle(evidence, case)
+            part = "" if first.name in own else first.name.rpartition(".")[0]
+            return surplus or _unreached(first.name, part, others, case, evidence.words)
     return PASSED
 
 
@@ -116,10 +121,15 @@ def judge_idle(evidence: Evidence, case: DrawnCase) -> Judgement | None:
     )
 
 
-def _unreached(name: str, part: str, case: DrawnCase, words: Vocabulary) -> Judgement:
-    """Say so of a parameter; `part` is the given part that holds it, "" for one of its own."""
+def _unreached(name: str, part: str, others: int, case: DrawnCase, words: Vocabulary) -> Judgement:
+    """Say so of a parameter, and of how many others it is so.
+
+    `part` is the given part that holds it, "" for one of its own.
+    """
     shown, use = f"the parameter `{clean(name, 80)}`", "uses"
     if part:
         shown, use = f"`{clean(part, 80)}`, which is given", "calls"
+    elif others:
+        shown += f", nor {counted(others, 'other')}"
     step = f"check that {words.method} {use} it, and that nothing is detached or frozen"
     return Judgement(Status.FAILED, f"no gradient reaches {shown}", next_step=step, case=case)

@@ -117,6 +117,11 @@ RAISED = {
         (("self.attention(attention_input)", "self.attention(attention_input[0])"),),
         "print the shape and the dtype of what the line hands on to it",
     ),
+    "a batch norm": Raised(
+        "exercise5", "EncoderLayer",
+        (("self.norm1 = nn.LayerNorm(embed_dim)", "self.norm1 = nn.BatchNorm1d(embed_dim)"),),
+        "a batch norm takes the axis behind the batch for its numbers: is it the norm that is",
+    ),
     "a class for a layer": Raised(
         "exercise4", "FeedForward",
         ((_RELU, "self.activation = nn.ReLU if activation == 'relu' else nn.GELU"),),

@@ -163,3 +163,24 @@ def test_an_unknown_device_is_named(grade_text: GradeText) -> None:
     text = edited(ATTENTION, ("    return weights\n", "    return weights.to('gpu')\n"))
     check = find_check(grade_text({"exercise1": text}), "attention_weights/shape")
     assert check.next_step.startswith("torch knows no device of that name")
+
+
+def test_it_is_said_how_many_parameters_have_no_gradient(grade_text: GradeText) -> None:
+    edits = [
+        (f"self.to_{name}(x)", f"self.to_{name}(x).detach()")
+        for name in ("queries", "keys", "values")
+    ]
+    result = grade_text({"exercise3": edited(HEADS, *edits)})
+    check = find_check(result, "MultiHeadSelfAttention/property/trained")
+    assert check.message == "no gradient reaches the parameter `to_queries.weight`, nor 2 others"
+
+
+def test_a_function_of_another_name_is_told_in_one_way(grade_text: GradeText) -> None:
+    """Python would have the call follow the wrong name."""
+    text = edited(HEADS, ("def fold_heads(", "def fold_head("))
+    result = grade_text({"exercise3": text})
+    missing = find_check(result, "fold_heads/shape")
+    raised = find_check(result, "MultiHeadSelfAttention/shape")
+    assert missing.next_step == "rename `fold_head` to `fold_heads`"
+    assert raised.next_step == f"that is a name of the exercise: {missing.next_step}"
+    assert "did you mean" not in raised.message

@@ -1,44 +1,38 @@
-"""Raw (d, h, k) parameters throughout: the width of a head stands before the heads."""
-import math
-from typing import Optional
-
+"""Everything raw, by name in one ParameterDict, (d, h, k): a head's width stands before the heads."""
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 
-def fold_heads(x: Tensor, num_heads: int) -> Tensor:
-    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2).flatten(0, 1)
+def fold_heads(x, num_heads):
+    b, t = x.shape[:2]
+    return torch.stack(x.chunk(num_heads, dim=2), dim=1).view(b * num_heads, t, -1)
 
 
-def unfold_heads(x: Tensor, num_heads: int) -> Tensor:
-    return x.unflatten(0, (-1, num_heads)).transpose(1, 2).flatten(-2)
+def unfold_heads(x, num_heads):
+    return torch.cat([x[i::num_heads] for i in range(num_heads)], dim=-1)
 
 
 class MultiHeadSelfAttention(nn.Module):
-    def __init__(self, embed_dim: int, num_heads: int, *, head_dim: Optional[int] = None, bias: bool = False):
+    def __init__(self, embed_dim, num_heads, head_dim=None, bias=False):
         super().__init__()
-        if head_dim is None:
-            if embed_dim % num_heads:
-                raise ValueError("head_dim is needed where num_heads does not divide embed_dim")
-            head_dim = embed_dim // num_heads
-        shape = (head_dim, num_heads, embed_dim)
-        self.Wq = nn.Parameter(torch.randn(shape) / math.sqrt(embed_dim))
-        self.Wk = nn.Parameter(torch.randn(shape) / math.sqrt(embed_dim))
-        self.Wv = nn.Parameter(torch.randn(shape) / math.sqrt(embed_dim))
-        self.bias = bias
-        if bias:
-            self.bq = nn.Parameter(torch.zeros(num_heads, 1, head_dim))
-            self.bk = nn.Parameter(torch.zeros(num_heads, 1, head_dim))
-            self.bv = nn.Parameter(torch.zeros(num_heads, 1, head_dim))
-        self.Wo = nn.Parameter(torch.randn(shape) / math.sqrt(num_heads * head_dim))
-        self.bo = nn.Parameter(torch.zeros(embed_dim))
+        wide, rest = divmod(embed_dim, num_heads)
+        if rest and not head_dim:
+            raise ValueError("the heads cannot share the width")
+        d = head_dim or wide
+        self.sharpness = d ** -0.25
+        roles = ["query", "key", "value", "out"]
+        draw = lambda *sizes: nn.Parameter(0.1 * torch.randn(*sizes))
+        self.kernels = nn.ParameterDict({role: draw(d, num_heads, embed_dim) for role in roles})
+        self.offsets = nn.ParameterDict({"out": draw(embed_dim)})
+        for role in roles[:3] if bias else []:
+            self.offsets[role] = draw(num_heads, d)
 
-    def forward(self, x: Tensor) -> Tensor:
-        q = torch.einsum("btk,dhk->bhtd", x, self.Wq)
-        k = torch.einsum("btk,dhk->bhtd", x, self.Wk)
-        v = torch.einsum("btk,dhk->bhtd", x, self.Wv)
-        if self.bias:
-            q, k, v = q + self.bq, k + self.bk, v + self.bv
-        q = q * q.shape[-1] ** -0.5
-        weights = torch.softmax(q @ k.mT, dim=-1)
-        return torch.einsum("bhtd,dhk->btk", weights @ v, self.Wo) + self.bo
+    def project(self, role, x):
+        heads = torch.tensordot(x, self.kernels[role], dims=([2], [2]))  # (b, t, d, h)
+        return heads.mT + self.offsets[role] if role in self.offsets else heads.mT
+
+    def forward(self, x):
+        q, k, v = (self.project(role, x) for role in ("query", "key", "value"))  # (b, t, h, d)
+        logits = torch.einsum("bqhd,bshd->bhqs", q * self.sharpness, k * self.sharpness)
+        mixed = torch.einsum("bhqs,bshd->bqdh", logits.softmax(3), v)
+        return torch.tensordot(mixed, self.kernels["out"], dims=2) + self.offsets["out"]
