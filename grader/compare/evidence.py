@@ -101,7 +101,7 @@ class Evidence:
         due = (call.id for call in self.calls if not call.refused)
         found = [self.answers[call] for call in due if call in self.answers]
         came = (one for one in found if one.status is AnswerStatus.OK)
-        if self.unwritten_at and all(one.is_none for one in came):
+        if self.unwritten_at and all(one.is_of("NoneType") for one in came):
             return True
         errors = [one.error for one in found]
         return all(e is not None and e.type == "NotImplementedError" and e.frames for e in errors)

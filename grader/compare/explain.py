@@ -23,6 +23,7 @@ from grader.records.text import clean, shown_shape, without_folder
 from grader.worker.protocol import Cause
 
 _TURNED = "exchange the two lengths where the layer is made: the one that comes in stands first"
+_TODO = "raise NotImplementedError"  # what stands in a stub
 _NO_MODULE = ", not an nn.Module"
 _DEBUGGER = "BdbQuit"  # what Python's debugger raises where nobody answers it
 _NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward"')
@@ -170,7 +171,7 @@ def _explain_todo(evidence: Evidence, error: StudentError) -> Judgement | None:
     if function in others:
         what, step = f"`{name}` needs `{function}`, not written yet", f"write `{function}` first"
         return Judgement(Status.SKIPPED, what, next_step=step, fault=Fault.UNWRITTEN)
-    return _unwritten(evidence, place)
+    return _unwritten(evidence, place, _TODO)
 
 
 def explain_stub(evidence: Evidence) -> Judgement | None:
@@ -180,13 +181,11 @@ def explain_stub(evidence: Evidence) -> Judgement | None:
         return None
     text = evidence.source.line(*found)
     place = f" ({clean(found[0], 120)}, line {found[1]})"
-    said = "NotImplementedError" in text
-    return _unwritten(evidence, place, *([] if said else [clean(text.strip(), 20)]))
+    left = _TODO if "NotImplementedError" in text else clean(text.strip(), 20)
+    return _unwritten(evidence, place, left)
 
 
-def _unwritten(
-    evidence: Evidence, place: str, left: str = "raise NotImplementedError"
-) -> Judgement:
+def _unwritten(evidence: Evidence, place: str, left: str) -> Judgement:
     name = evidence.target.name
     what = f"`{name}` is not written yet{place}"
     step = f"replace `{left}` by your code"

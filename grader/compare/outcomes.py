@@ -296,7 +296,7 @@ def _form(evidence: Evidence, answer: Answer) -> Judgement | None:
     """Judge the types of what was returned; None where they are right."""
     target = evidence.target
     info = answer.info
-    if answer.is_none and (stub := explain_stub(evidence)):
+    if answer.is_of("NoneType") and (stub := explain_stub(evidence)):
         return stub
     if target.as_dict and (wrong := _dict_form(target, info)):
         return wrong

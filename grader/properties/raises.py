@@ -43,7 +43,7 @@ class Raises(Kind):
         """Another exception, or none."""
         call = evidence.call_of(self.name)
         answer, name = evidence.answers[call.id], evidence.case(call).name
-        if self._is_returned(answer):
+        if answer.is_of(self.error):
             return f"for {name} {with_article(self.error)} is returned, and not raised"
         if answer.status is AnswerStatus.OK:
             return f"{name} goes unnoticed, where a {self.error} is asked for"
@@ -62,8 +62,6 @@ class Raises(Kind):
         call = evidence.call_of(self.name)
         answer = evidence.answers[call.id]
         case = evidence.case(call)
-        if evidence.unwritten and (stub := explain_stub(evidence)):
-            return stub
         if answer.status is AnswerStatus.RAISED and answer.error is not None:
             if self.error in answer.error.bases:
                 late = self.built and _in_call(answer.error, evidence.words)
@@ -78,10 +76,12 @@ class Raises(Kind):
                     next_step=f"mend those first: whether it raises {self.error} shows after that",
                     case=case,
                 )
-            came = describe_student_error(evidence, answer.error)
-            message = f"{case.name} should raise {self.error}, it raised {came}"
-        elif self._is_returned(answer):
+            said = describe_student_error(evidence, answer.error)
+            message = f"{case.name} should raise {self.error}, it raised {said}"
+        elif answer.is_of(self.error):
             message = f"{case.name} should raise {self.error}, which is returned"
+        elif evidence.unwritten and (stub := explain_stub(evidence)):
+            return stub
         elif answer.status is AnswerStatus.OK:
             message = f"{case.name} goes unnoticed: it should raise {self.error}"
         else:
@@ -90,15 +90,11 @@ class Raises(Kind):
 
     def _step(self, answer: Answer) -> str:
         """What to do where it is not raised, or something else is."""
-        if self._is_returned(answer):
+        if answer.is_of(self.error):
             return _RAISE
         if answer.error is not None and answer.error.type == "AssertionError":
             return f"raise {self.error} with a helpful text in place of the assert"
         return f"check for it and raise {self.error} with a helpful text"
-
-    def _is_returned(self, answer: Answer) -> bool:
-        """Whether the exception that is due came as a value."""
-        return [part.type for part in answer.info.parts] == [self.error]
 
     def _ends_as_usual(self, evidence: Evidence, error: StudentError) -> bool:
         """Whether the case ends in an exception that has nothing to do with it.

@@ -47,16 +47,15 @@ def judge_trained(evidence: Evidence) -> Judgement:
             return explain_status(evidence, answer, case)
         gradients = of_group(expected.tensors, Group.GRADIENT)
         idle = {role for role, one in gradients.items() if np.abs(one).max(initial=0.0) < 1e-12}
-        own, never = _own_names(evidence, call), _never_reached(evidence)
-        # a bias too many the audit of parameters tells
-        found = [
+        due = [  # a bias too many the audit of parameters tells
             one
             for one in answer.info.untrained
-            if one.name in never
-            and (not set(one.roles) <= idle if one.roles else not one.name.endswith("bias"))
+            if (not set(one.roles) <= idle if one.roles else not one.name.endswith("bias"))
         ]
-        if found:
-            first, others = found[0], sum(one.name in own for one in found[1:])
+        never = _never_reached(evidence) if due else set()  # right code need not be searched
+        if found := [one for one in due if one.name in never]:
+            own, first = _own_names(evidence, call), found[0]
+            others = sum(one.name in own for one in found[1:])
             surplus = None if first.roles else judge_idle(evidence, case)
             part = "" if first.name in own else first.name.rpartition(".")[0]
             return surplus or _unreached(first.name, part, others, case, evidence.words)

@@ -159,10 +159,9 @@ class Answer:
     reason: str = ""  # of a timeout, crash or refusal
     flooded: bool = False  # it was refused for printing without end
 
-    @property
-    def is_none(self) -> bool:
-        """Whether None was returned, and nothing else."""
-        return [part.type for part in self.info.parts] == ["NoneType"]
+    def is_of(self, kind: str) -> bool:
+        """Whether one thing was returned, of a type of this name."""
+        return [part.type for part in self.info.parts] == [kind]
 
     def held_by(self, variable: str) -> list[Array]:
         """Return what a variable of a recorded run held, in order."""

@@ -138,22 +138,20 @@ class Suspects:
         due = [row for row in rows if seen.codes[row, Code.FORM] == right.codes[row, Code.FORM]]
 
         def raises_alike(names: Sequence[str]) -> bool:
-            texts = self._codes(names)[:, raised, Code.TEXT]
+            texts = self._alone(*names).codes[:, raised, Code.TEXT]
             return bool((texts == seen.codes[raised, Code.TEXT]).any(axis=0).all())
 
         def forms_alike(names: Sequence[str]) -> bool:
-            forms = self._codes(names)[:, due, Code.FORM]
+            forms = self._alone(*names).codes[:, due, Code.FORM]
             return bool((forms == right.codes[due, Code.FORM]).all())
 
         found = {names: d for names, d in found.items() if raises_alike(names)} or found
         return {names: d for names, d in found.items() if formed and forms_alike(names)} or found
 
-    def _codes(self, names: Sequence[str]) -> Array:
-        """The codes of single bugs, a row for each way to make one of these."""
-        return self.codes[[row for row, one in enumerate(self.names) if one[0] in names]]
-
-    def _alone(self, name: str) -> "Suspects":
-        return self.only(np.array([names == (name,) for names in self.names], dtype=bool))
+    def _alone(self, *names: str) -> "Suspects":
+        """Some single bugs, a row for each way to make one of them."""
+        single = [len(one) == 1 and one[0] in names for one in self.names]
+        return self.only(np.array(single, dtype=bool))
 
     def may_register(
         self,
