@@ -86,13 +86,13 @@
 #
 # - **Time and heads are mixed.** The shapes fit at every step and the loss even falls. The symptom:
 #   change only the last time step of the input, and the first head does not notice. Fold the
-#   numbers 0 to 7 as above and look.
+#   numbers 0 to 7 as in the drawing of right and wrong, and look.
 # - **Heads dealt out number by number.** The first d numbers of a position are the first head's, so
 #   the last axis splits into (h, d). Split into (d, h), each head gets every h-th number: rows of
 #   loaded weights then go to the wrong heads.
 # - **An error that says `view size is not compatible`.** After two axes have changed places the
 #   numbers no longer lie in order, and `view` refuses to copy: use `reshape`. Leaving out the
-#   exchange silences the error and makes the mistake above.
+#   exchange silences the error, and time and heads are mixed.
 # - **A result thrown away.** Tensor methods without a final underscore return a new tensor. A line
 #   that calls one and keeps nothing has done nothing.
 # - **Samples leak into each other.** Folding with the head outermost and unfolding with the sample

@@ -160,7 +160,7 @@ def _is_beside(result: ExerciseResult, check: CheckResult) -> bool:
 
 
 def _words(result: ExerciseResult, check: CheckResult) -> str:
-    from grader.compare.evidence import BY_HAND, FOLLOW_HINT
+    from grader.compare.evidence import FOLLOW_HINT, UNKNOWN
     from grader.report.words import shown_case
 
     told = [d for d in result.diagnoses if d.target == check.target]
@@ -168,7 +168,7 @@ def _words(result: ExerciseResult, check: CheckResult) -> str:
     for one in told:
         lines += [f"▸ {one.sentence}", *([f"hint  {one.hint}"] if one.hint else [])]
     step = check.next_step
-    if step == BY_HAND and any(one.hint for one in told):
+    if step in UNKNOWN and any(one.hint for one in told):
         step = FOLLOW_HINT
     for label, text in (("case", shown_case(check)), ("next", step)):
         lines += [f"{label}  {text}"] if text else []

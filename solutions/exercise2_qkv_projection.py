@@ -86,8 +86,8 @@
 #   over root of 5    0.0158   0.0387   0.0605   0.8850
 # ```
 #
-# To see it with your own layers, put each matrix in, turned, for torch stores it as (out, in):
-# `layer.weight.data = W_Q.T`.
+# To see it with your own layers, put each matrix in, as floats and turned, for torch stores it as
+# (out, in): `layer.weight.data = W_Q.T.float()`.
 #
 # So the first output is 1.98, 9.55, 2.88, 12.22, 8.81: mostly the value of the fourth input.
 #

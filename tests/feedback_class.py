@@ -47,7 +47,7 @@ def result(
 def shown(mark: str) -> Shown:
     """Return what a page shows beside, with a mark in every text."""
     panel = make_panel(f"{mark} panel", np.eye(3), np.zeros((3, 3)))
-    drawing = Drawing((f"{mark} input",), ((f"{mark} step",),), frozenset(), f"{mark} step")
+    drawing = Drawing((f"{mark} input",), ((f"{mark} step",),), frozenset(), (f"{mark} step",))
     return Shown(f"{mark} output", {}, (Exhibit(TARGET, f"{mark} case", (panel,), drawing),))
 
 

@@ -90,6 +90,12 @@ def call_with(roles: Sequence[Role], suffix: str = "") -> Call:
     return Call(name, "target", *kinds, construct, {}, (), ("output",), tuple(roles), keys)
 
 
+def all_told(result: ExerciseResult, target: str) -> str:
+    """All that is said of a target's mistakes: the sentences, the hints, the deviations."""
+    found = [one for one in result.diagnoses if one.target == target]
+    return " ".join(part for d in found for part in (d.sentence, d.hint, *d.deviations))
+
+
 def find_check(result: ExerciseResult, name: str) -> CheckResult:
     """Return the check whose id ends in `name`, as "fold_heads/shape"."""
     found = [check for check in result.checks if str(check.id).endswith(f"/{name}")]

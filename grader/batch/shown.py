@@ -63,9 +63,14 @@ def _exhibit(plain: Mapping[str, Any]) -> Exhibit:
         tuple(plain["drawing"]["inputs"]),
         tuple(map(tuple, plain["drawing"]["levels"])),
         frozenset(plain["drawing"]["right"]),
-        plain["drawing"]["wrong"],
+        _several(plain["drawing"]["wrong"]),
     )
     return Exhibit(plain["target"], plain["case"], tuple(map(_panel, plain["panels"])), drawing)
+
+
+def _several(names: str | list[str]) -> tuple[str, ...]:
+    """Return names as they are kept; older results hold one at most."""
+    return tuple(filter(None, [names])) if isinstance(names, str) else tuple(names)
 
 
 def _panel(plain: Mapping[str, Any]) -> Panel:

@@ -4,6 +4,7 @@ Needs the solutions, and jupytext for the notebooks (the extra `instructor`).
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ from grader.records.calls import HIDDEN, PUBLIC
 from grader.records.key import AnswerKey
 from grader.version import VERSION
 
+_SHELL = re.compile(r"`grade (read|check|try|hint|explain|compare)\b")  # magics have these names
 _COMMANDS = (
     ("grade read {}", "its lesson as a page, with formulas and drawings"),
     ("grade check {} --watch", "checks again on each save, and goes on when all is right"),
@@ -209,7 +211,8 @@ def stub_notebook(stub: str, exercise: str) -> str:
         raise UsageError(
             "notebooks are made with jupytext: pip install 'grader[instructor]'"
         ) from None
-    cells = [(c.cell_type, c.source) for c in jupytext.reads(stub, fmt="py:percent").cells]
+    read = jupytext.reads(stub, fmt="py:percent").cells
+    cells = [(c.cell_type, _SHELL.sub(r"`%\1", c.source)) for c in read]
     lesson, *rest = cells
     check = f'from grader import check\n\ncheck("{exercise}")'
     cells = [lesson, ("code", "%load_ext grader"), *rest, ("code", check)]

@@ -13,7 +13,6 @@ from grader.checks.shares import Share, shares_of
 from grader.compare.bugs import judge_bug
 from grader.compare.covered import acts_in, checks_failed_by
 from grader.compare.evidence import (
-    BY_HAND,
     COMPARE_SHAPES,
     FOLLOW_HINT,
     LOST_AXIS,
@@ -22,6 +21,7 @@ from grader.compare.evidence import (
     PASSED,
     RESIZE,
     SEEK_LAYER,
+    UNKNOWN,
     Evidence,
     Fault,
     Judgement,
@@ -264,7 +264,7 @@ def point_to_hint(
         of_property &= r.next_step not in told  # what keeps all from being answered is told alike
         gradient = r.kind is Kind.GRADIENT and r.failed and not line
         of_form = r.next_step in (*_OF_FORM, evidence.words.affine) and bool(bugs)
-        of_values = r.next_step == BY_HAND and bool(bugs or not found.bugs)
+        of_values = r.next_step in UNKNOWN and bool(bugs or not found.bugs)
         of_values |= r.next_step == NOT_FINITE and bool(bugs) and found.whole
         of_error = r.place is not None and r.next_step.endswith("?") and bool(bugs)
         if of_values or gradient or of_property or of_form or of_error:
@@ -333,8 +333,10 @@ def _explains(other: CheckResult, result: CheckResult) -> bool:
         return other.kind is Kind.SHAPE and bool(result.id.name or not other.id.name)
     if other.kind is Kind.PROPERTY:
         shown = result.kind is Kind.PROPERTY and result.case is not None
-        same = shown and other.id.name == result.id.name and _of_one_parameter(other, result)
-        return same and not _surplus(other)
+        of_steps = {other.next_step, result.next_step}  # one, where it has another name there
+        alike = len(of_steps) == 1 and of_steps.isdisjoint(NO_IDEA)
+        same = alike or other.id.name == result.id.name
+        return shown and same and _of_one_parameter(other, result) and not _surplus(other)
     wrong = other.kind in (Kind.SHAPE, Kind.NUMERIC)
     wrong |= other.kind is result.kind is Kind.GRADIENT
     return wrong and bool(result.id.name or not other.id.name)

@@ -332,6 +332,12 @@ def _show_turn(turn: "Turn") -> None:
     click.echo(render_turn(turn, width=screen_width()), nl=False)
 
 
+_IN_NOTEBOOK = (
+    "open {}. Its last cell checks your work, and `%read {}` in a cell opens the lesson as a page. "
+    "Once the file is saved, this checks it, too:"
+)
+
+
 def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) -> str:
     """Make or renew a course folder, and return what to say of it."""
     from grader.student.start import start_course
@@ -349,7 +355,7 @@ def run_start(into: Path, bundle: Path | None, *, notebooks: bool, renew: bool) 
     points = sum(exercise.points for exercise in course.exercises)
     file = f"exercises/{first.stem}.{'ipynb' if notebooks else 'py'}"
     if notebooks:
-        do = f"open {file}: its last cell checks your work. Once it is saved, this does too:"
+        do = _IN_NOTEBOOK.format(file, first.id)
     else:
         do = f"read the lesson, write {file}, and check your work as you go:"
     first_step = "\n".join(wrapped(f"Next, {do}", 80))

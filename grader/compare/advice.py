@@ -24,8 +24,8 @@ _MEANT = {  # what an exception says, and what to do about it
     "running_mean should contain": "a batch norm takes the axis behind the batch for its numbers: "
     "is it the norm that is asked for?",
     "device string": "torch knows no device of that name: take the input's, as in `x.device`",
-    "torch.dtype": "`from torch import *` hides Python's own float, int and bool: import torch by "
-    "name",
+    "'torch.dtype'": "`from torch import *` hides Python's own float, int and bool: import torch "
+    "by name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
     "the given model takes tokens": "hand on (batch, tokens), and no more tokens than it takes: "
     "the last ones",
@@ -52,8 +52,8 @@ def advise_on_error(
     """Return why an exception of the submission's came, and what to do next."""
     if own_refusal(evidence, error):
         return Reason(
-            "what was given is right, and a line of your own refuses it: look at why it comes to "
-            "that, at the order of the arguments, and at what runs before it"
+            "what was given is right, and a line of your own refuses it: is its condition the "
+            "right one? If so, look at the order of the arguments, and at what runs before it"
         )
     message = error.message[:_SEARCHED]
     if error.type == "ModuleNotFoundError":
@@ -100,8 +100,8 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         targets = [target.name for exercise in earlier for target in exercise.targets]
         near = difflib.get_close_matches(name[1], targets, 1)
         return f"import `{near[0]}`: that is its name there" if near else "check the name there"
-    if "torch.dtype" in message:
-        return _MEANT["torch.dtype"]
+    if (hidden := "'torch.dtype'") in message:
+        return _MEANT[hidden]
     return "make the file run by itself first, with python or in an editor"
 
 

@@ -3,8 +3,10 @@
 Nothing is broadcast, and rtol and atol act together as in torch.testing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,16 @@ class Difference:
 
 
 def find_difference(
-    actual: Array, expected: Array, tolerance: Tolerance, said: Words = DUE
+    actual: Array,
+    expected: Array,
+    tolerance: Tolerance,
+    said: Words = DUE,
+    begin: Sequence[int] = (),
 ) -> Difference | None:
     """Return the first difference, None where the arrays agree within `tolerance`.
 
-    `said` are the words for a value of `expected` and for one of `actual`.
+    `said` are the words for a value of `expected` and for one of `actual`; `begin` is where the
+    arrays' first values stand, if they are a part of others.
     """
     if actual.shape != expected.shape:
         return shape_difference(actual.shape, expected.shape)
@@ -52,7 +59,7 @@ def find_difference(
     if odd.any():
         return _not_finite(actual, odd)
     excess = distance(actual, expected, tolerance)
-    return None if excess <= 1 else _values(actual, expected, said)
+    return None if excess <= 1 else _values(actual, expected, said, begin)
 
 
 def shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference:
@@ -133,10 +140,10 @@ def _not_finite(actual: Array, odd: Array) -> Difference:
     )
 
 
-def _values(actual: Array, expected: Array, words: Words) -> Difference:
+def _values(actual: Array, expected: Array, words: Words, begin: Sequence[int]) -> Difference:
     apart = _apart(actual, expected)
     where = np.unravel_index(int(apart.argmax()), apart.shape)
-    index = tuple(int(i) for i in where)
+    index = tuple(int(i) + start for i, start in zip_longest(where, begin, fillvalue=0))
     wanted, came, most = float(expected[where]), float(actual[where]), float(apart[where])
     if expected.dtype == np.bool_:
         said = f"{int(apart.sum())} of {apart.size} are wrong, the first at {list(index)}: "

@@ -6,15 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
-from grader.compare.arrays import is_near, shape_difference
+from grader.compare.arrays import exactly_equal, is_near, shape_difference
 from grader.compare.evidence import Evidence, Fault, Judgement
 from grader.course.models import Target
-from grader.records.answers import Info
-from grader.records.calls import Array
+from grader.records.answers import Answer, AnswerStatus, Info
+from grader.records.calls import Array, Call
 from grader.records.results import Facts, Status
 from grader.records.text import clean, with_article
-from grader.worker.names import Group, compared
-from grader.worker.protocol import Action, TargetKind
+from grader.worker.names import Group, compared, tensor_name
+from grader.worker.protocol import Action, TargetKind, TensorKey
 
 _OPPOSITE = 1e-6  # as a part of a gradient
 _SIGN = "the sign is wrong on this way: look for a `-` where a `+` is due, or for sides exchanged"
@@ -22,6 +22,7 @@ _SLOPE = (
     "nothing is cut: compare each constant and each epsilon with the lesson's, for a slope shows "
     "them where a value does not"
 )
+_CHANGED = "the call changes `{}`, whose old numbers a gradient needs: mend that first"
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -62,6 +63,28 @@ def loses_ones(evidence: Evidence) -> bool:
     ]
     wrong = [(came, due) for came, due in pairs if came != due]
     return bool(wrong) and all(lacks_axes(came, due) for came, due in wrong)
+
+
+def changed_input(evidence: Evidence, call: Call, answer: Answer) -> str:
+    """Return the tensor of the caller that a call has changed, "" where none is."""
+    for place, (name, given) in enumerate(zip(evidence.target.inputs, call.inputs, strict=False)):
+        if isinstance(given, TensorKey):
+            before = evidence.key.plan.tensors[given.tensor]
+            if before.dtype == np.float64 and answer is evidence.answers32.get(call.id):
+                before = before.astype(np.float32)  # as it was handed out
+            after = answer.tensors.get(tensor_name(Group.INPUT, place))
+            if after is None or not exactly_equal(after, before):
+                return name
+    return ""
+
+
+def slope_of_changed(evidence: Evidence) -> str:
+    """Say that an input is changed, which gradients need as it was; "" where none is."""
+    calls = [call for call in evidence.numeric_calls(Action.FORWARD) if call.id in evidence.answers]
+    answers = [(call, evidence.answers[call.id]) for call in calls]
+    sound = [(call, answer) for call, answer in answers if answer.status is AnswerStatus.OK]
+    names = (changed_input(evidence, call, answer) for call, answer in sound)
+    return next((_CHANGED.format(name) for name in names if name), "")
 
 
 def of_slope(found: Judgement, label: str, came: Array, due: Array) -> Judgement:

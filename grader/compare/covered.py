@@ -53,14 +53,14 @@ def acts_in(evidence: Evidence, bug: str, case: str, *, raised: bool = False) ->
 
 
 def explain_cases(evidence: Evidence, bugs: Collection[str], groups: Collection[str]) -> bool:
-    """Whether some bugs alone give what came out in all cases of some groups.
+    """Whether some bugs, or one of them, alone give what came out in all cases of some groups.
 
     What is found in these cases is no mistake beside the bugs then.
     """
     own = evidence.key.suspects.get(evidence.target.name)
     if own is None or not bugs or not groups:
         return False
-    rows = np.array([{bug_id(name) for name in names} == set(bugs) for names in own.names])
+    rows = np.array([set(map(bug_id, names)) <= set(bugs) for names in own.names])
     calls = [c for group in groups for c in evidence.numeric_calls(Action.FORWARD, group)]
     return _same(evidence, own.only(rows), {call.id for call in calls})
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from grader.compare.signature import sign
 from grader.compare.vocabulary import Vocabulary, vocabulary_of
+from grader.course.expressions import NUMBER
 from grader.course.models import Course, Exercise, Target
 from grader.handin.forbidden import Forbidden
 from grader.handin.read import Source, bases_of, is_read, method_names, unwritten_at
@@ -214,7 +215,11 @@ class Judgement:
 
 
 PASSED = Judgement(Status.PASSED)
-BY_HAND = "work the smallest case through by hand, line by line"  # where nothing better is known
+BY_HAND = "work the smallest case through by hand, line by line"
+SEE_RUN = (
+    "`grade explain` shows your run step by step: look for the first that is not as you expect"
+)
+UNKNOWN = (BY_HAND, SEE_RUN)  # steps where nothing better is known, of numbers and of tensors
 COMPARE_SHAPES = (
     "print the shape after each line of your code and compare it with the lesson's table"
 )
@@ -238,7 +243,13 @@ COUNT_VALUES = (
 SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
 RESIZE = "look at the sizes where the layer is made"
 # steps that give way to a better one
-NO_IDEA = (BY_HAND, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
+NO_IDEA = (*UNKNOWN, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
+
+
+def unknown_step(target: Target) -> str:
+    """Return what to do where nothing better is known: a run of numbers alone shows no tensor."""
+    numbers = all(spec.kind == NUMBER for spec in target.output_specs.values())
+    return BY_HAND if numbers else SEE_RUN
 
 
 REFUSALS = ("ValueError", "AssertionError")  # exceptions by which code refuses what it is given

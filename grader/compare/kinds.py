@@ -323,7 +323,8 @@ RULES = (
     (r"(\w+)\(\): argument '\w+' \(position \d+\) must be Tensor, not (\w+)", not_a_tensor),
     (r"^'(\w+)' object is not callable", called),
     (r"^name '(\w+)' is not defined", undefined),
-    (r"shape\(\) takes 1 positional|element of type float|(?:got|int,) float\b|"
+    (r"(?:shape|expand|zeros|ones)\(\) takes 1 positional|element of type float|"
+     r"(?:got|int,) float\b|"
      r"'float' object cannot be interpreted as an integer|got \((?:int, )*float", size_is_float),
     (r"tuple of ints, ?but (?:got (\w+)|found element of type (\w+))", size_is_other),
     (r"unsupported operand type\(s\) for (.+): '([\w.]+)' and '([\w.]+)'", computed_with),
@@ -336,6 +337,9 @@ RULES = (
         f"there is no `{found[2]}` in {found[1]}: look at its spelling")),
     (r"Boolean value of Tensor with more than one value", one_truth_value),
     (r"only one element tensors can be converted", one_number),
+    (r"cannot assign '[\w.]+' as (child module|parameter) '(\w+)'", lambda found, _: Reason(
+        f"`self.{found[2]}` is a {found[1].split()[-1]}: keep what you compute in a name without "
+        "`self.`")),
     (r"Can't call numpy\(\) on Tensor that requires grad", by_numpy),
     (r"device type tensor to numpy", lambda *_: Reason(
         "numpy knows what is on the CPU alone: compute with torch, which does it where `x` is")),

@@ -365,8 +365,9 @@ def _worded(
     first = _first_broken(evidence, groups, steps)
     for group in groups:  # what breaks the first wrong step is to be mended first
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
-    bugs = [bug for group in [*groups, *alone] for bug in group]
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
+    order = [*alone, *groups] if 2 * count < wrong.cases else [*groups, *alone]
+    bugs = [bug for group in order for bug in group]  # what spoils more cases comes first
     some = f"{wrong.cases} cases are wrong. In {count} of them"
     others = of_others(wrong, count, alone, drawn=drawn)
     if count == wrong.cases:

@@ -2,11 +2,13 @@
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from grader.compare.evidence import Evidence
 from grader.compare.statement import shown
 from grader.handin.syntax import parse
+from grader.records.results import Diagnosis
 
 # what leaves the tensor as it is that it is called on, in each framework
 _NEW = (
@@ -16,6 +18,10 @@ _NEW = (
 )
 _ANEW = "`{}` makes new weights in each call, and they never learn: make it in `__init__`"
 _CLASS_ITSELF = "`{0}` is the class itself: make a module, as in `{0}(…)`"
+_HIDDEN = (
+    "The method `{0}` hides the layer that you keep as `self.{0}`, which is never run: give one of "
+    "them another name"
+)
 # what has a matrix, in each framework
 _LAYERS = (
     *("Bilinear", "Conv1d", "Conv1D", "Conv2d", "Conv2D", "Dense", "EinsumDense", "Embedding"),
@@ -74,6 +80,12 @@ def astray(evidence: Evidence) -> str:
     )
 
 
+def led_by_text(evidence: Evidence, found: Diagnosis | None) -> Diagnosis | None:
+    """Return what is known with a better hint, where the text alone shows the cause."""
+    hidden = _told(evidence, _hidden, _HIDDEN) if found else ""
+    return replace(found, hint=f"{hidden}.") if found and hidden else found
+
+
 def turned_within(evidence: Evidence) -> str:
     """Say which line of a target makes a module of the file, whose layers are turned, "" if none.
 
@@ -95,6 +107,12 @@ def unreturned(evidence: Evidence) -> str:
 def returned_none(evidence: Evidence) -> str:
     """Say which line of a target returns None, "" where none says so."""
     return _told(evidence, partial(_empty_returns, evidence.words.method), "look at `{}`")
+
+
+def unraised(evidence: Evidence, error: str) -> str:
+    """Say which line of a target makes an exception and does not raise it, "" where none does."""
+    look = partial(_idle_errors, error)
+    return _told(evidence, look, "`{}` is made, and not raised: write `raise` before it")
 
 
 def kept_class(evidence: Evidence, name: str) -> str:
@@ -130,8 +148,14 @@ def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]
 
 @lru_cache(maxsize=32)
 def _cut(text: str, target: str) -> Sequence[tuple[int, str]]:
-    """What gives a tensor, or all that is made, no gradient."""
-    nodes = list(_inside(text, target))
+    """What gives a tensor, or all that is made, no gradient.
+
+    A call that nothing keeps, such as `x.data.copy_(y)`, cuts nothing off that is returned.
+    """
+    own = list(_inside(text, target))
+    idle_calls = [node for node in own if isinstance(node, ast.Expr)]
+    aside = {id(node) for call in idle_calls for node in ast.walk(call)}
+    nodes = [node for node in own if id(node) not in aside]
     cuts = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in _CUTS]
     idle = [node for node in nodes if isinstance(node, ast.keyword) and node.arg in _IDLE_ROWS]
     return [
@@ -166,6 +190,22 @@ def _kept_class(text: str, target: str) -> Sequence[tuple[int, str]]:
                 if name[:1].isupper() and not name.isupper():
                     found.append((value.lineno, shown(value)))
     return found
+
+
+@lru_cache(maxsize=32)
+def _hidden(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The methods that have the name of a module which the constructor makes."""
+    own = (*_modules(text), *_LAYERS)
+    kept = [node for node in _inside(text, target) if isinstance(node, ast.Assign)]
+    made = {
+        node.targets[0].attr
+        for node in kept
+        if isinstance(node.targets[0], ast.Attribute) and isinstance(node.value, ast.Call)
+        if (name := shown(node.value.func)).startswith("nn.") or name.rpartition(".")[2] in own
+    }
+    classes = [node for node in _inside(text, target) if isinstance(node, ast.ClassDef)]
+    methods = [one for own in classes for one in own.body if isinstance(one, ast.FunctionDef)]
+    return [(method.lineno, method.name) for method in methods if method.name in made]
 
 
 def _choices(value: ast.expr) -> list[ast.expr]:
@@ -212,6 +252,15 @@ def _empty_returns(method: str, text: str, target: str) -> Sequence[tuple[int, s
     returns = (node for node in nodes if isinstance(node, ast.Return))
     bare = (node for node in returns if node.value is None or shown(node.value) == "None")
     return [(node.lineno, "return None") for node in bare]
+
+
+def _idle_errors(error: str, text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The statements that are nothing but an exception of that name, where none is raised."""
+    nodes = list(_inside(text, target))
+    if any(isinstance(node, ast.Raise) for node in nodes):
+        return []  # which of them is due is not known
+    calls = [n.value for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
+    return [(call.lineno, f"{error}(…)") for call in calls if shown(call.func) == error]
 
 
 def _functions(text: str, target: str, *names: str) -> list[ast.FunctionDef]:

@@ -8,17 +8,18 @@ from grader.compare.beside import (
     of_slope,
     other_item,
     several,
+    slope_of_changed,
     who_returns,
     with_spare_axes,
 )
 from grader.compare.evidence import (
-    BY_HAND,
     COMPARE_SHAPES,
     LOST_AXIS,
     NOT_FINITE,
     Evidence,
     Fault,
     Judgement,
+    unknown_step,
 )
 from grader.compare.explain import describe_student_error, explain_status, explain_stub
 from grader.compare.lost import cut_at, returned_none, thrown_away, unreturned
@@ -191,18 +192,17 @@ def uncompared(evidence: Evidence, call: Call, answer: Answer) -> bool:
 
 def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
     fault, words = difference.fault, evidence.words
-    if fault is Fault.DTYPE and difference.expected.dtype == "bool":
-        return _TRUTHS_STEP
     if fault is Fault.SHAPE:
         return LOST_AXIS if loses_ones(evidence) else thrown_away(evidence) or COMPARE_SHAPES
     if fault is Fault.DTYPE:
-        return words.any_dtype
+        return _TRUTHS_STEP if difference.expected.dtype == "bool" else words.any_dtype
     if fault is Fault.FINITE:
         return NOT_FINITE
     if group is Group.GRADIENT:
         rough = f"{words.uncut}; or for a constant, such as an epsilon, that values hardly show"
-        return cut_at(evidence) or (rough if difference.actual.value else words.uncut)
-    return thrown_away(evidence) or BY_HAND
+        changed = cut_at(evidence) or slope_of_changed(evidence)
+        return changed or (rough if difference.actual.value else words.uncut)
+    return thrown_away(evidence) or unknown_step(evidence.target)
 
 
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:

@@ -143,10 +143,12 @@ def _without_the_unnamed(
 
 
 def _scope(evidence: Evidence, looked_at: Call) -> str:
-    """Say of which cases the steps are known, where others are wrong as well."""
+    """Say of which cases the steps are known, where others may show other ones."""
     case, calls = evidence.case(looked_at), evidence.numeric_calls(Action.FORWARD)
     others = (call for call in calls if evidence.case(call).group != case.group)
-    if all(judge_call(evidence, call, Group.OUTPUT).passed for call in others):
+    if case.group == PLAIN and all(
+        judge_call(evidence, call, Group.OUTPUT).passed for call in others
+    ):
         return ""
     return ", in the usual cases" if case.group == PLAIN else f", in the case '{case.name}'"
 
@@ -266,7 +268,9 @@ class _Run:
         if place is None:
             turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
             return None if turned or not self._is_tried(name, wanted) else False
-        return True if self._is_kept(name, wanted) else None
+        right = judge_call(self._evidence, self._call, Group.OUTPUT).passed  # whatever its names
+        as_it_is = right and same_values(wanted, self._made[place])
+        return True if as_it_is or self._is_kept(name, wanted) else None
 
     def _is_kept(self, name: str, wanted: Array) -> bool:
         """Whether a variable of the step's name, if there is one, got its values and kept them.

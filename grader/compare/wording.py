@@ -155,18 +155,23 @@ def located(evidence: Evidence, steps: StepsFound | None) -> Diagnosis | None:
     """Put into words how far a run was right; None where no step is known to be wrong."""
     if steps is None or not steps.wrong:
         return None
-    hint = f"ook at what `{steps.wrong}` is made of, and how"
-    if steps.wrong in evidence.target.outputs and steps.wrong not in evidence.target.step_levels[0]:
+    wrong, first = steps.wrong, evidence.target.step_levels[0]
+    hint = f"ook at what `{wrong}` is made of, and how"
+    before = list(steps.states)[: list(steps.states).index(wrong)]
+    if wrong in evidence.target.outputs and wrong not in first:
         them = "them" if steps.complete else "the steps before"
         hint = f"ook at what is done with {them}, and at what is returned"
-    elif steps.complete:  # they are there: which of them is used as what no value tells
-        hint = f"ook at which of them `{steps.wrong}` is made of, and how"
+    elif steps.complete and len(before) > 1 and wrong not in first:
+        # they are there: which of them is used as what no value tells
+        hint = f"ook at which of them `{wrong}` is made of, and how"
+    elif steps.complete and wrong not in first:
+        hint = f"ook at how `{wrong}` is made of `{before[0]}`"
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),
-        step=steps.wrong,
+        step=wrong,
         hint=f"The values of the steps before are right: l{hint}."
-        if steps.complete
+        if steps.complete and wrong not in first
         else f"L{hint}.",
         evidence=steps.told(),
     )

@@ -19,6 +19,7 @@ from grader.compare.signature import STRICT, value_rows
 from grader.course.models import Exercise
 from grader.handin.read import Source
 from grader.handin.syntax import names_used
+from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, DrawnCase
 from grader.records.key import bug_id, bug_key
 from grader.records.results import CheckResult, Diagnosis, Kind, ShownCase, Status
@@ -104,7 +105,9 @@ class Behind:
         """
         if found is None or not self.named.issuperset(found.bugs):
             return None
-        return replace(found, hint="", evidence=f"{_partly(self._shown)} {found.evidence}")
+        first = self.evidence.answers[self.evidence.first_call.id]
+        cases = "" if first.status is AnswerStatus.MISSING else f" {found.evidence}"
+        return replace(found, hint="", evidence=f"{_partly(self._shown)}{cases}")
 
     def as_part(self, found: Diagnosis | None) -> Diagnosis | None:
         """Return a diagnosis as a part of what is known of one that the target uses, if it is.

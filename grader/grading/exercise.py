@@ -18,12 +18,12 @@ from grader.checks.judge import (
 from grader.checks.unheard import calls_to_try
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
-from grader.compare.evidence import BY_HAND, FOLLOW_HINT, Evidence
+from grader.compare.evidence import FOLLOW_HINT, UNKNOWN, Evidence
 from grader.compare.known_partly import known_partly, known_split
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
 from grader.compare.left_aside import Aside
-from grader.compare.lost import astray
+from grader.compare.lost import astray, led_by_text
 from grader.compare.relation import related
 from grader.compare.signature import step_calls
 from grader.compare.steps import StepsFound, calls_to_record, find_steps
@@ -169,7 +169,7 @@ def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
         again = _diagnose(replace(behind, evidence=other), check_target(other), rounds, pairs)
         if not known.names or again.names:
             evidence, known = other, again
-    found = known.diagnosis
+    found = led_by_text(evidence, known.diagnosis)
     covered = checks_failed_by(evidence, results, found.bugs if found else ())
     results = _told_by_name(tell(evidence, known.deviations, results), covered)
     if found and replace(found, deviations=()) == drawn(evidence):
@@ -227,7 +227,7 @@ def _without_comparisons(
     for r in results:
         if r.failed and r.kind is Kind.PROPERTY and r.id.name not in claims and r.case:
             r = replace(r, told=True, next_step=r.next_step if r.told else as_step(hint))
-        elif r.next_step == BY_HAND:
+        elif r.next_step in UNKNOWN:
             r = replace(r, next_step=FOLLOW_HINT)
         told.append(r)
     return told

@@ -38,12 +38,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A component as its steps in order, with the first that went wrong."""
+    """A component as its steps in order, with what is known of them."""
 
     inputs: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]  # steps side by side follow from those before
     right: frozenset[str]
-    wrong: str  # "" where none is known
+    wrong: tuple[str, ...]  # in order
 
 
 @dataclass(frozen=True)
@@ -232,4 +232,5 @@ def _drawing(target: Target, trace: Trace, *, passed: bool) -> Drawing:
     ticked = {s.name for s in trace.steps if s.state is State.RIGHT}
     right = ticked.union(trace.expected or ()) if passed else ticked
     inputs = tuple(name for name in target.inputs if name in target.input_specs)
-    return Drawing(inputs, trace.levels, frozenset(right), "" if passed else trace.wrong)
+    wrong = tuple(step.name for step in trace.steps if step.state is State.WRONG)
+    return Drawing(inputs, trace.levels, frozenset(right), () if passed else wrong)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from grader.compare.outcomes import judge_call
 from grader.compare.steps import calls_to_record, find_steps, same_values
 from grader.compare.wording import broken_steps
 from grader.course.models import Exercise, Target
+from grader.grading.letters import alike_sizes, name_sizes
 from grader.handin.written import written_at
 from grader.records.answers import Answer
 from grader.records.calls import Array, Call, DrawnCase
@@ -118,6 +118,12 @@ class Trace:
 
     def _letters(self, shape: Sequence[int]) -> str:
         return name_sizes(shape, self.sizes, self.products)
+
+    @property
+    def alike(self) -> list[str]:
+        """The sizes for which shapes of steps have no letters."""
+        bare = [one.values.shape for one in self.steps if not self.letters(one.values.shape)]
+        return alike_sizes(bare, self.sizes, self.products)
 
     @property
     def behind(self) -> set[str]:
@@ -324,12 +330,22 @@ def _made(right: Mapping[str, Array], recorded: Answer, evidence: Evidence) -> t
             and all((one.place, one.call) == (place, call) for one in last[equal[-1] :])
         ):
             del made[len(made) - len(last) + equal[-1] + 1 :]  # a detour of one function's
-        if operation == "t" or equal:
+        if operation == "t" or (equal and not _in_its_shape(made[-1], place, values)):
             continue
         held = tuple(name for name, due in right.items() if same_values(due, values))
         known = names.get(operation, operation)
         made.append(Made(known, written, place, call, operation == GIVEN, values, held))
     return tuple(made)
+
+
+def _in_its_shape(last: Made, place: Sequence[int], values: Array) -> bool:
+    """Whether torch gives what it just made at a place its shape: linear joins axes inside."""
+    own = last.place == place and last.operation not in (_SILENT | _UNASKED)
+    return (
+        own
+        and last.values.shape != values.shape
+        and np.array_equal(last.values.ravel(), values.ravel())
+    )
 
 
 def _outputs(answer: Answer) -> dict[str, Array]:
@@ -357,30 +373,3 @@ def _sizes(target: Target, case: DrawnCase) -> dict[str, int]:
 def _declared(target: Target) -> list[str]:
     """What inputs and outputs are declared to be."""
     return [str(value) for value in [*target.inputs.values(), *target.outputs.values()]]
-
-
-def name_sizes(shape: Sequence[int], dims: Mapping[str, int], products: Collection[str]) -> str:
-    """Return a shape in the lesson's letters, "" where a size could be two of them.
-
-    `products` of two dims may be sizes as well.
-    Example: (2, 5, 12) with b=2, t=5, h=3, d=4 is "(b, t, h*d)".
-    """
-    sizes = {name: size for name, size in dims.items() if len(name) == 1}
-    if not sizes:
-        return ""
-    ways: dict[int, list[str]] = {}
-    for name, size in sizes.items():
-        ways.setdefault(size, []).append(name)
-    for one, two in combinations(sizes, 2):
-        if f"{one}*{two}" in products:
-            ways.setdefault(sizes[one] * sizes[two], []).append(f"{one}*{two}")
-    batch, *others = sizes
-    named = [ways.get(size, []) for size in shape]
-    folded = {
-        sizes[batch] * sizes[other] for other in others if min(sizes[batch], sizes[other]) > 1
-    }
-    if named and shape[0] in folded and "*" not in "".join(named[0]):
-        return ""  # by chance: heads may be folded into the batch
-    if any(len(names) != 1 for names in named):
-        return ""
-    return f"({', '.join(names[0] for names in named)})"

@@ -38,9 +38,9 @@ class Independent(Moved):
         before, behind = np.split(array, [cut], axis)
         return before if part == _FIRST else behind
 
-    def items(self, part: str) -> str:
-        """The last one is the only one in its call, so its place there tells nothing."""
-        return "of the last item, " if part == _LAST else ""
+    def begins(self, array: Array, axis: int, part: str) -> int:
+        """The last one is the only one in its call, and is told with its place among the others."""
+        return max(0, array.shape[axis] - 1) if part == _LAST else 0
 
 
 def _first(array: Array, axis: int) -> Array:

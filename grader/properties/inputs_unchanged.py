@@ -2,9 +2,7 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from grader.compare.arrays import exactly_equal
+from grader.compare.beside import changed_input
 from grader.compare.evidence import NEW_TENSOR, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.compare.outcomes import sound_calls
@@ -14,7 +12,7 @@ from grader.records.answers import AnswerStatus
 from grader.records.calls import DrawnCase
 from grader.records.results import Status
 from grader.worker.names import Group, tensor_name
-from grader.worker.protocol import Action, Probe, TensorKey
+from grader.worker.protocol import Action, Probe
 
 
 class InputsUnchanged(Kind):
@@ -42,19 +40,13 @@ class InputsUnchanged(Kind):
                     mode = answer.tensors.get(tensor_name(Group.INPUT, place))
                     if mode is None or bool(mode) is not argument.training:
                         return _in_other_mode(name, argument, evidence.case(call))
-                if not isinstance(argument, TensorKey):
-                    continue
-                before = evidence.key.plan.tensors[argument.tensor]
-                if before.dtype == np.float64 and answer is evidence.answers32.get(call.id):
-                    before = before.astype(np.float32)  # as it was handed out
-                after = answer.tensors.get(tensor_name(Group.INPUT, place))
-                if after is None or not exactly_equal(after, before):
-                    return Judgement(
-                        Status.FAILED,
-                        f"`{name}`, the caller's tensor, is changed by the call",
-                        next_step=NEW_TENSOR,
-                        case=evidence.case(call),
-                    )
+            if name := changed_input(evidence, call, answer):
+                return Judgement(
+                    Status.FAILED,
+                    f"`{name}`, the caller's tensor, is changed by the call",
+                    next_step=NEW_TENSOR,
+                    case=evidence.case(call),
+                )
         return PASSED
 
 

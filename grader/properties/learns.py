@@ -22,6 +22,9 @@ from grader.worker.protocol import Action, Learning, TargetKind
 
 _STAGES = (20, 5, 2, 1)  # parts of the steps after which a model of sequences writes
 # within these a model counts as no better than one that lacks a part
+_ROUNDING = 1e-4  # of a sum of float32
+_NO_LOGITS = "it returns probabilities, whose rows sum to one, where logits are asked for"
+_NO_SOFTMAX = "leave the softmax at its end out: the loss function takes one itself"
 _NEAR = {"right": 0.02, "bits": 0.15}
 
 
@@ -103,11 +106,13 @@ class Learns(Kind):
             return Judgement(
                 Status.SKIPPED,
                 "not trained yet",
-                next_step=f"`grade train {evidence.exercise.id}` trains it",
+                next_step="train it with `grade train`",
                 fault=Fault.WAITS,
             )
         due = evidence.key.answers[call.id].tensors[tensor_name(Group.LABELS)]
         message = misfit_of(logits, due) or self._short_of(logits, due)
+        if not message and _are_probabilities(logits):
+            return Judgement(Status.FAILED, _NO_LOGITS, next_step=_NO_SOFTMAX, case=case)
         if not message:
             return PASSED
         step = f"`grade train {evidence.exercise.id} --html page.html` shows the loss as it falls"
@@ -143,6 +148,12 @@ class Learns(Kind):
             if abs(known - reached) < _NEAR[self.measure]
         ]
         return told + "".join(f"; a model without {part} comes about as far" for part in near[:1])
+
+
+def _are_probabilities(logits: Array) -> bool:
+    """Whether each row sums to one and has no negative number, as no logits do by chance."""
+    sums = logits.sum(axis=1)
+    return bool((logits >= 0).all()) and np.allclose(sums, 1.0, rtol=0.0, atol=_ROUNDING)
 
 
 def misfit_of(logits: Array, due: Array) -> str:

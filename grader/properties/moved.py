@@ -39,9 +39,9 @@ class Moved(Kind):
         """Return what of an output in the call of that part has to be as expected."""
         return array
 
-    def items(self, part: str) -> str:
-        """Say which items are looked at, "" for all, or where their places tell it."""
-        return ""
+    def begins(self, array: Array, axis: int, part: str) -> int:
+        """Return the place, along the dim, of the first item that is looked at."""
+        return 0
 
     def misfit(self, exercise: Exercise, target: Target) -> str:
         """An input and an output have to have the dim as an axis."""
@@ -73,9 +73,10 @@ class Moved(Kind):
                 difference = None
                 if came is not None:
                     came = self.looked_at(came, axis, part)
-                    difference = find_difference(came, due, tolerance, self.words)
+                    start = [self.begins(whole, axis, part) * (i == axis) for i in range(came.ndim)]
+                    difference = find_difference(came, due, tolerance, self.words, start)
                 if came is None or difference is not None:
-                    detail = self.items(part) + difference.message if difference else ""
+                    detail = difference.message if difference else ""
                     broken = self._broken(detail, evidence.case(call))
                     lost = came is not None and lacks_axes(came.shape, due.shape)
                     return replace(broken, next_step=LOST_AXIS) if lost else broken

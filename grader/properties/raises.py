@@ -6,6 +6,7 @@ from pydantic import Field
 
 from grader.compare.evidence import PASSED, Evidence, Judgement, own_refusal
 from grader.compare.explain import describe_student_error, explain_status, explain_stub
+from grader.compare.lost import unraised
 from grader.compare.vocabulary import Vocabulary
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
@@ -16,6 +17,7 @@ from grader.records.results import Status
 from grader.records.text import clean, with_article
 from grader.worker.protocol import Action
 
+_THOSE_FIRST = "mend those first: whether it raises {} shows after that"
 _RAISE = "write `raise` in place of `return`"
 
 
@@ -45,6 +47,8 @@ class Raises(Kind):
         answer, name = evidence.answers[call.id], evidence.case(call).name
         if answer.is_of(self.error):
             return f"for {name} {with_article(self.error)} is returned, and not raised"
+        if unraised(evidence, self.error) and not self._is_raised(answer):
+            return f"for {name} {with_article(self.error)} is made, and not raised"
         if answer.status is AnswerStatus.OK:
             return f"{name} goes unnoticed, where a {self.error} is asked for"
         if answer.error is None or "NotImplementedError" in answer.error.bases:
@@ -73,7 +77,7 @@ class Raises(Kind):
                 return Judgement(
                     Status.FAILED,
                     f"{case.name} should raise {self.error}; it fails as the other cases do",
-                    next_step=f"mend those first: whether it raises {self.error} shows after that",
+                    next_step=unraised(evidence, self.error) or _THOSE_FIRST.format(self.error),
                     case=case,
                 )
             said = describe_student_error(evidence, answer.error)
@@ -86,12 +90,17 @@ class Raises(Kind):
             message = f"{case.name} goes unnoticed: it should raise {self.error}"
         else:
             return explain_status(evidence, answer, case)
-        return Judgement(Status.FAILED, message, next_step=self._step(answer), case=case)
+        return Judgement(Status.FAILED, message, next_step=self._step(evidence, answer), case=case)
 
-    def _step(self, answer: Answer) -> str:
+    def _is_raised(self, answer: Answer) -> bool:
+        return answer.error is not None and self.error in answer.error.bases
+
+    def _step(self, evidence: Evidence, answer: Answer) -> str:
         """What to do where it is not raised, or something else is."""
         if answer.is_of(self.error):
             return _RAISE
+        if idle := unraised(evidence, self.error):
+            return idle
         if answer.error is not None and answer.error.type == "AssertionError":
             return f"raise {self.error} with a helpful text in place of the assert"
         return f"check for it and raise {self.error} with a helpful text"

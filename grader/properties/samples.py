@@ -32,7 +32,8 @@ class Samples(Draws):
         """Say what is wrong with the numbers that were drawn, and the next step."""
         return (
             _misdrawn(runs, due, chances),
-            "draw each number anew with torch.multinomial from the probabilities of its own row",
+            "check two things: the probabilities of each row, and that each number is drawn anew "
+            "from them, as torch.multinomial does",
         )
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from grader.grading.trace import Made, Step, Trace
 from grader.records.results import State
-from grader.records.text import clean, ended, shown_shape
+from grader.records.text import clean, ended, listed, shown_shape
 from grader.report.layout import columns, width_of, wrapped
 
 _OPEN = "– not told"
 _MANY = 4  # lines alike that become one
 _LINES = 40  # tensors of a run that are listed
+_ALIKE = "A shape has no letters where a size could be two of them:"
 _NOT_TOLD = "Not told is what is done in another way than expected, and what is not certain."
 _ENDED = (
     "Not told is what your run did not reach, what is done in another way than expected, and what "
@@ -38,6 +39,8 @@ def render_run(
     lines += wrapped(f"case {trace.shown_case}", width, first="  ", hang=2)
     if trace.steps:
         lines += ["", *_step_lines(trace, width)]
+    if alike := trace.alike:
+        lines += ["", *wrapped(f"{_ALIKE} {listed(alike)}.", width, first="  ", hang=2)]
     if any(_found(step, trace) == _OPEN for step in trace.steps):
         said = _ENDED if trace.stopped else _NOT_TOLD
         lines += ["", *wrapped(said, width, first="  ", hang=2)]
@@ -65,11 +68,16 @@ def _found(step: Step, trace: Trace) -> str:
         case State.RIGHT:
             return "✓ the same values"
         case State.WRONG:
-            own = step.held is not None and not (step.there or step.reshaped)
-            return "✗ yours has other values" if own else f"✗ {step.lacking}"
+            if step.held is None or step.there or step.reshaped:
+                return f"✗ {step.lacking}"
+            if step.held.shape != step.values.shape:
+                return f"✗ yours has the shape {shown_shape(step.held.shape)}"
+            return "✗ yours has other values"
         case State.NOT_REACHED:
             return "– not reached"
         case State.OPEN:
+            if step.there and step.name in (trace.expected or ()) and not trace.actual:
+                return "– made, but not returned"
             return "– follows from a wrong step" if step.name in trace.behind else _OPEN
 
 

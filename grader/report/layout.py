@@ -4,12 +4,19 @@ A Chinese character takes two columns, an accent that stands on another letter n
 take none either. What a submission or a name holds beside letters is shown as spaces.
 """
 
+import re
 from collections.abc import Sequence
 
 import click
 import wcwidth
 
 from grader.records.text import printable
+
+_TOGETHER = re.compile(
+    r"`[^`\n]*`|\bgrade [a-z]+(?: exercise\d+(?: (?:[A-Z]\w+|\w+_\w+))?)?(?: --[a-z-]+)*"
+)
+_SHORT = 44  # characters that stay together
+_JOINT = "\ue000"  # stands for a space where a line is not broken; no text of ours has it
 
 
 def width_of(text: str) -> int:
@@ -60,13 +67,20 @@ def spread(left: str, right: str, width: int) -> str:
     return f"{left}{' ' * max(2, width - width_of(left) - width_of(right))}{right}"
 
 
+def _joined(found: re.Match[str]) -> str:
+    return found[0].replace(" ", _JOINT) if len(found[0]) <= _SHORT else found[0]
+
+
 def wrapped(text: str, width: int, *, first: str = "", hang: int = 0) -> list[str]:
-    """Wrap `text` behind `first`; later lines are indented by `hang`, less in a narrow terminal."""
+    """Wrap `text` behind `first`; later lines are indented by `hang`, less in a narrow terminal.
+
+    A command, and code between backticks, stay on one line if they are short.
+    """
     lines = wcwidth.wrap(
-        text,
+        _TOGETHER.sub(_joined, text),
         max(width, 20),
         initial_indent=first,
         subsequent_indent=" " * (hang if hang <= width // 3 else 6),
         propagate_sgr=False,
     )
-    return lines or [first]
+    return [line.replace(_JOINT, " ") for line in lines] or [first]

@@ -168,7 +168,7 @@ def _places(width: float, row: tuple[str, ...]) -> list[float]:
 
 
 def _state(drawing: Drawing, name: str) -> str:
-    if name == drawing.wrong:
+    if name in drawing.wrong:
         return "wrong"
     return "right" if name in drawing.right else "open"
 

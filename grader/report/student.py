@@ -129,7 +129,7 @@ def _where(advice: Advice, degree: int, *, notebook: bool) -> list[str]:
         ]
     titles: dict[str, list[str]] = {}
     for one in passages:
-        line = "" if notebook else f" (line {one.line})"
+        line = "" if notebook else f" (line {one.line} of the stub)"
         titled = f"“{plain(one.title)}”" if one.title else ""
         titles.setdefault(one.section, []).append(f"{titled}{line}".strip())
     return [

@@ -35,8 +35,14 @@ _SIGNS = {  # those that do not speak for themselves
 }
 _ROW_OF_STEPS = "Step by step"
 _STEPS = "In a row of steps ✓ is right and ✗ is wrong."
-_DEVIATION = "A deviation: something is not as asked for; it costs its own points, and no others."
-_BUG = "bug: points for making none of the known mistakes that values show."
+_DEVIATION = (
+    "A deviation: something is not as asked for; it costs the points of what it changes, and no "
+    "others."
+)
+_COMPARABLE = "can be compared"
+_COMPARED = "An output can be compared where it came, and in the form that is due."
+_PART = "Points beside ✗: earned by what is right of it."
+_BUG = "bug: points for the known mistakes that your values rule out."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
 _VALUES = 300  # characters of what was expected, and of what came
@@ -91,12 +97,14 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     """
     shown: set[str] = set()
     lost: set[Kind] = set()
+    parts = False
     for result in results:
         if reason := sole_reason(result):
             shown.add(MARKS[reason.status])
             continue
         for one in paragraphs(result):
             shown.update(MARKS[kind.status] for kind in one.group.kinds)
+            parts |= any(kind.status in _BAD and kind.score for kind in one.group.kinds)
             lost.update(check.kind for check in one.group.checks if check.status in _BAD)
             shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
             shown.update([FOUND] if one.diagnoses and marked else [])
@@ -104,6 +112,8 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     told = [one for result in results for one in result.diagnoses]
     words = [_STEPS] if any(_ROW_OF_STEPS in one.evidence for one in told) else []
     words += [_DEVIATION] if any(one.deviations for one in told) else []
+    words += [_COMPARED] if any(_COMPARABLE in one.evidence for one in told) else []
+    words += [_PART] if parts else []
     words += [_BUG] if Kind.BUG in lost else []  # no line gives a reason for these points
     return " ".join([*([f"Signs: {said}."] if said else []), *words])
 

@@ -187,7 +187,7 @@ def needed_solution(folder: CourseFolder, exercise: Exercise) -> str:
         raise UsageError(
             f"the solution of {exercise.id} is not released yet: your instructor does that, "
             "after the deadline. Then take the new zip: grade start . --renew --bundle FILE. "
-            "Who learns without an instructor has none"
+            "Without an instructor there is no solution to compare with"
         )
     return solution
 

@@ -180,6 +180,8 @@ def _of_bug(
         hints = [hint for place in (0, -1) for hint in _of_either(alike, place)]
     else:
         hints += [f"Where {one.when}: {one.hints[-1]}" for one in bugs[1:]]
+    if not any(diagnosis.hint in bug.hints for bug in key.book.bugs):
+        hints.append(diagnosis.hint)  # of this code alone
     shown = {p.check for bug in bugs for p in bug.proofs if isinstance(p, CheckProof)}
     beside = [check for check in failed if check.id not in shown]  # which their hints do not tell
     if diagnosis.where:  # elsewhere it is not so
@@ -309,13 +311,15 @@ def _of_check(
     ran = check.case is not None and not _never_ran(check)
     bugs = [key.book.by_key(f"{c.target}/{c.id.name}") for c in failed if c.kind is Kind.BUG]
     alike = bugs if len(bugs) == 1 else []  # of several it is not known which trap it is
+    given = check.case.options if check.case and check.kind is Kind.PROPERTY else {}
+    where = f", in the case '{check.case.name}'" if check.case and given else ""
     return Advice(
         target.name,
         f"{check.id.in_target}: {_mistake(check)}",
-        _sentence(check.message),
+        _sentence(f"{check.message}{where}"),
         _ladder(
             _sentence(check.next_step) if check.next_step else "",
-            *_of_claims([c for c in failed if c is not check]),
+            *_of_claims([c for c in failed if c.next_step != check.next_step]),
             _run(target, failed) if ran else "",
         ),
         () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),

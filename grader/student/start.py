@@ -62,7 +62,9 @@ def start_course(
 
 def _other_way(into: Path) -> str:
     if (into / MANIFEST).is_file():
-        return f"go on in it with `cd {into}`, or repair its course files with --renew"
+        there = into.resolve() == Path.cwd()
+        way = "go on with `grade list`" if there else f"go on in it with `cd {into}`"
+        return f"{way}, or repair its course files with --renew"
     return "name a folder that does not exist yet"
 
 

@@ -107,7 +107,7 @@ def test_a_student_trains_and_a_check_of_the_same_text_knows_of_it(
     (mine / "exercises" / FILE).write_text(RIGHT, encoding="utf-8")
     status, said = graded("check", "exercise1")
     assert status == 1
-    assert "learns: not trained yet. next `grade train exercise1` trains it" in said
+    assert "learns: not trained yet. next train it with `grade train`" in said
     status, said = graded("train", "--html", "curves.html")
     assert status == 0
     assert "exercise1 is trained, which takes a minute or two" in said

@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -315,6 +316,15 @@ def test_pictures_come_back_as_they_were_kept() -> None:
     assert other.actual is not None
     assert (one.expected_shape, one.actual_shape) == (other.expected_shape, other.actual_shape)
     assert read.output == kept.output
+
+
+@pytest.mark.parametrize(("kept", "read"), [("keys", ("keys",)), ("", ())])
+def test_pictures_of_older_results_name_one_wrong_step(kept: str, read: tuple[str, ...]) -> None:
+    plain = json.loads(zlib.decompress(shown("x").pack()))
+    plain["exhibits"][0]["drawing"]["wrong"] = kept
+    (exhibit,) = Shown.parse(zlib.compress(json.dumps(plain).encode())).exhibits
+    assert exhibit.drawing is not None
+    assert exhibit.drawing.wrong == read
 
 
 def test_a_fault_in_drawing_is_told_and_costs_nothing(

@@ -53,7 +53,7 @@ def test_nothing_is_trained_where_nobody_asks(engine: Engine) -> None:
     check = learning(replace(engine, trains=False), RIGHT)
     assert (check.status, check.score, check.waits) == (Status.SKIPPED, 0, True)
     assert check.message == "not trained yet"
-    assert check.next_step == "`grade train exercise1` trains it"
+    assert check.next_step == "train it with `grade train`"
 
 
 def test_no_worker_gets_what_is_due(engine: Engine) -> None:
@@ -68,7 +68,7 @@ def test_no_worker_gets_what_is_due(engine: Engine) -> None:
     ("change", "said"),
     [
         (("nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 4)", "nn.Linear(6, 4)"), ""),
-        (("nn.Linear(24, 4))", "nn.Linear(24, 4), nn.Softmax(-1))"), ""),
+        (("nn.Linear(24, 4))", "nn.Linear(24, 4), nn.Softmax(-1))"), "probabilities"),
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Off())"), "reaches "),
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Wild())"), "not finite"),
         (("nn.Linear(24, 4))", "nn.Linear(24, 4), Slow())"), "did not finish"),

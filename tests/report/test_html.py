@@ -143,7 +143,7 @@ def test_page_shows_position_encodings(shipped_engine: Engine) -> None:
     assert first.actual is not None
     assert np.allclose(first.expected, first.actual)
     assert exhibits[0].drawing is not None
-    assert exhibits[0].drawing.wrong == ""
+    assert exhibits[0].drawing.wrong == ()
 
 
 def test_page_needs_nothing_from_outside(shipped_engine: Engine) -> None:
@@ -164,7 +164,7 @@ def test_page_escapes_all_that_a_submission_says() -> None:
         (Diagnosis(_EVIL, (_EVIL,), _EVIL, _EVIL, _EVIL),), (_EVIL,), _EVIL,
     )  # fmt: skip
     panel = make_panel(_EVIL, np.eye(2), None)
-    drawing = Drawing((_EVIL,), ((_EVIL,),), frozenset(), _EVIL)
+    drawing = Drawing((_EVIL,), ((_EVIL,),), frozenset(), (_EVIL,))
     exhibits = {"exercise1": (Exhibit(_EVIL, _EVIL, (panel,), drawing),)}
     page = render_page(Document(_EVIL, _EVIL, _EVIL, (result,)), exhibits)
     reader = _read(page)
@@ -224,7 +224,7 @@ def test_panel_of_nothing_is_empty() -> None:
 
 
 def test_drawing_marks_right_wrong_and_what_follows() -> None:
-    drawing = Drawing(("x",), (("a", "b"), ("c",), ("d",)), frozenset({"a", "b"}), "c")
+    drawing = Drawing(("x",), (("a", "b"), ("c",), ("d",)), frozenset({"a", "b"}), ("c",))
     picture = flow(drawing)
     assert [(box.text, box.state) for box in picture.boxes] == [
         ("x", "input"), ("✓ a", "right"), ("✓ b", "right"), ("✗ c", "wrong"), ("d", "open"),

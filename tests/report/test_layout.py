@@ -87,3 +87,18 @@ def test_wrapped_lines_fit_whatever_they_hold(text: str, width: int) -> None:
 
 def test_wrapped_nothing_is_its_beginning() -> None:
     assert wrapped("", 80, first="  - ") == ["  - "]
+
+
+@pytest.mark.parametrize("kept", ["grade hint exercise3 fold_heads", "`scores / math.sqrt(d)`"])
+def test_commands_and_code_are_not_broken(kept: str) -> None:
+    """Wherever the end of a line falls."""
+    for before in range(40):
+        lines = wrapped(f"{'x' * before} then {kept} and on", 44)
+        assert sum(kept in line for line in lines) == 1
+
+
+def test_long_code_joins_nothing_behind_it() -> None:
+    """What stands between two names is no code."""
+    name = f"`{'layer.' * 9}weight`"
+    lines = wrapped(f"it has {name} (8, 8), {name} (8, 8) and others", 80, first="- ", hang=2)
+    assert [line.count("`") % 2 for line in lines] == [0] * len(lines)

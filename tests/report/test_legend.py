@@ -24,18 +24,19 @@ def _result(engine: Engine, sample: str, exercise: str) -> ExerciseResult:
         (
             "float32",
             "Signs: ▸ what is known of the mistake. "
-            "A deviation: something is not as asked for; it costs its own points, and no others.",
+            "A deviation: something is not as asked for; it costs the points of what it changes, "
+            "and no others. Points beside ✗: earned by what is right of it.",
         ),
         (
             "crash",
             "Signs: – cannot be judged in full before something else is right. "
-            "bug: points for making none of the known mistakes that values show.",
+            "bug: points for the known mistakes that your values rule out.",
         ),
         (
             "keys-from-queries",
             "Signs: – cannot be judged in full before something else is right; "
             "▸ what is known of the mistake. "
-            "bug: points for making none of the known mistakes that values show.",
+            "bug: points for the known mistakes that your values rule out.",
         ),
     ],
 )

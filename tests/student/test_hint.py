@@ -16,7 +16,8 @@ from grader.errors import UsageError
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
 from grader.grading.jobs import Standins
-from grader.grading.trace import Trace, name_sizes, trace_target
+from grader.grading.letters import name_sizes
+from grader.grading.trace import Trace, trace_target
 from grader.handin.read import Source, Submission, read_submission
 from grader.key.cache import Keys
 from grader.records.ids import CheckId, Kind
@@ -129,7 +130,8 @@ def test_the_plainest_hint_claims_no_more_than_is_known(shipped_engine: Engine) 
     exercise = shipped_engine.folder.course.exercise("exercise1")
     key, target = shipped_engine.keys.keys["exercise1"], "attention_weights"
     alike = (f"{target}/missing-scale", f"{target}/scale-after-softmax")
-    found = Diagnosis(target, alike, "scores", "Look.", "It is one.", ways=alike, either=alike)
+    hint = key.book.by_key(alike[0]).hints[0]
+    found = Diagnosis(target, alike, "scores", hint, "It is one.", ways=alike, either=alike)
     failed = CheckResult(CheckId("exercise1", target, Kind.NUMERIC), Status.FAILED, 0, 1)
     result = ExerciseResult("exercise1", "", Status.FAILED, 0, 1, (failed,), (found,))
     advice = next_hint(exercise, key, result, [])
@@ -333,7 +335,9 @@ def test_wrong_step_has_the_passage_on_its_formula_and_no_trap(shipped_engine: E
 def test_passage_that_ends_before_its_drawing_is_named_and_not_quoted() -> None:
     lesson = (Passage("Shapes", "Folding, for two samples:", 54, "Folding"),)
     advice = Advice("one", "topic", "", ("First.", "Second."), lesson)
-    assert "“Shapes”: “Folding” (line 54)" in click.unstyle(render_told(Told(advice, 2), "e"))
+    assert "“Shapes”: “Folding” (line 54 of the stub)" in click.unstyle(
+        render_told(Told(advice, 2), "e")
+    )
 
 
 def test_formula_of_a_quoted_passage_is_plain_text(shipped_engine: Engine) -> None:
@@ -835,7 +839,8 @@ def test_each_of_two_mistakes_has_a_hint(shipped_engine: Engine) -> None:
     exercise = shipped_engine.folder.course.exercise("exercise2")
     key, target = shipped_engine.keys.keys["exercise2"], "AttentionHead"
     ways = (f"{target}/keys-as-values", f"{target}/missing-scale")
-    found = Diagnosis(target, ways, "", "Look.", "It is both.", ways=ways)
+    hint = key.book.by_key(ways[0]).hints[0]
+    found = Diagnosis(target, ways, "", hint, "It is both.", ways=ways)
     failed = CheckResult(CheckId("exercise2", target, Kind.NUMERIC), Status.FAILED, 0, 1)
     result = ExerciseResult("exercise2", "", Status.FAILED, 0, 1, (failed,), (found,))
     advice = next_hint(exercise, key, result, [])

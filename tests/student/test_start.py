@@ -50,6 +50,9 @@ def test_start_makes_notebooks_where_asked(pristine: Path, tmp_path: Path) -> No
     names = {path.name for path in (tmp_path / "mine" / "exercises").iterdir()}
     assert "exercise3_multi_head.ipynb" in names
     assert not [name for name in names if name.endswith(".py")]
+    text = (tmp_path / "mine" / "exercises" / "exercise1_attention.ipynb").read_text("utf-8")
+    assert "`%try exercise1`. Check your work: `%check exercise1`." in text
+    assert "`grade " not in text  # a cell runs no command of a shell
 
 
 def test_start_leaves_a_folder_that_is_there_alone(course: Path, pristine: Path) -> None:

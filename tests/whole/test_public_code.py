@@ -1,14 +1,14 @@
 """Ways in which public code deviates: it keeps its points, and nothing false is said of it."""
 
 import pytest
-from support import GradeText, edited, find_check, solution
+from support import GradeText, all_told, edited, find_check, solution
 
 from grader.course.models import Exercise
 from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.grading.trace import trace_target
 from grader.handin.read import Source, Submission
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import Status
 from grader.report.words import distinct_failures
 from grader.student.hints import next_hint
 
@@ -121,11 +121,6 @@ def attention_weights(query, key, *, scale=None):
 """
 
 
-def _told(result: ExerciseResult, target: str) -> str:
-    found = [d for d in result.diagnoses if d.target == target]
-    return " ".join([*(d.sentence for d in found), *(s for d in found for s in d.deviations)])
-
-
 def _run(engine: Engine, exercise: Exercise, text: str) -> Run:
     """Grade a text with no other exercise beside it."""
     sources = {e.id: Source(e.file, problem="") for e in engine.folder.course.exercises}
@@ -135,7 +130,7 @@ def _run(engine: Engine, exercise: Exercise, text: str) -> Run:
 
 def test_arguments_without_a_default_cost_a_line_each(grade_text: GradeText) -> None:
     result = grade_text({"exercise4": _FEED_FORWARD})
-    told = _told(result, "FeedForward")
+    told = all_told(result, "FeedForward")
     assert "`dropout` has no default; 0.0 is asked for" in told
     assert "dropout falls on the hidden layer" in told
     assert result.score >= 0.7 * result.max_score
@@ -165,7 +160,7 @@ def test_generate_without_a_generator_draws_as_well(grade_text: GradeText) -> No
         ("torch.multinomial(chances, 1, generator=generator)", "torch.multinomial(chances, 1)"),
     )
     result = grade_text({"exercise11": text})
-    told = _told(result, "generate")
+    told = all_told(result, "generate")
     assert "`generator` is no argument of `generate`" in told
     assert "behaves like" not in told
     assert find_check(result, "generate/property/samples").status is Status.PASSED
@@ -176,7 +171,7 @@ def test_right_values_in_an_ordinary_case_settle_the_order_of_fused_rows(
 ) -> None:
     """Under another order a mask that is not heard would look like exchanged keys and values."""
     result = grade_text({"exercise8": _FUSED})
-    assert "change places" not in _told(result, "MaskedMultiHeadAttention")
+    assert "change places" not in all_told(result, "MaskedMultiHeadAttention")
     assert any("`to_queries`, `to_keys` and `to_values`" in note for note in result.notes)
 
 
@@ -202,7 +197,7 @@ def test_misplaced_dropout_is_named_beside_an_approximated_activation(
             "projected = self.contract(self.dropout(activated))",
         ),
     )
-    told = _told(grade_text({"exercise4": text}), "FeedForward")
+    told = all_told(grade_text({"exercise4": text}), "FeedForward")
     assert "GELU is approximated" in told
     assert "Beside that it behaves like code in which dropout falls on the hidden layer" in told
 
@@ -212,11 +207,11 @@ def test_what_a_bug_would_write_to_is_looked_at(grade_text: GradeText) -> None:
     text = edited(
         solution("exercise4"), (_DROPPED, f"{_DROPPED} + x"), ("size = 4 *", "size = 2 *")
     )
-    assert "written to" not in _told(grade_text({"exercise4": text}), "FeedForward")
+    assert "written to" not in all_told(grade_text({"exercise4": text}), "FeedForward")
 
 
 def test_each_branch_has_its_mistake(grade_text: GradeText) -> None:
-    told = _told(grade_text({"exercise5": _LAYER}), "EncoderLayer")
+    told = all_told(grade_text({"exercise5": _LAYER}), "EncoderLayer")
     assert "norm1 and norm2 change places" in told
     assert (
         "In the other 3, of `numeric/norm_first`, it equals what comes out when norm2 is left out"
@@ -236,7 +231,7 @@ def test_mask_of_ones_and_zeros_costs_its_form(grade_text: GradeText, dtype: str
     result = grade_text({"exercise8": text})
     assert find_check(result, "causal_mask/numeric").status is Status.PASSED
     assert find_check(result, "causal_mask/shape").status is Status.FAILED
-    assert "where true and false are asked for" in _told(result, "causal_mask")
+    assert "where true and false are asked for" in all_told(result, "causal_mask")
 
 
 def test_given_part_that_is_not_called_is_not_to_be_removed(grade_text: GradeText) -> None:
@@ -301,13 +296,13 @@ def test_numbers_of_numpy_cost_their_form(grade_text: GradeText) -> None:
     )
     result = grade_text({"exercise12": text})
     step = next(t for t in result.targets if t.name == "training_step")
-    assert "it returned an ndarray" in _told(result, "training_step")
+    assert "it returned an ndarray" in all_told(result, "training_step")
     assert step.score >= 0.7 * step.max_score
 
 
 def test_schedule_of_the_first_paper_is_named(grade_text: GradeText) -> None:
     result = grade_text({"exercise12": _SCHEDULE})
-    assert "falls with the root of the step" in _told(result, "learning_rate")
+    assert "falls with the root of the step" in all_told(result, "learning_rate")
 
 
 def test_sequence_first_is_named(grade_text: GradeText) -> None:
@@ -320,14 +315,14 @@ def test_sequence_first_is_named(grade_text: GradeText) -> None:
             "output = self.unify_heads(unfolded).permute(1, 0, 2)",
         ),
     )
-    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    told = all_told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "x is read as (t, b, k)" in told
 
 
 def test_mistake_is_not_offered_again_beside_one_that_explains_nothing(
     grade_text: GradeText,
 ) -> None:
-    told = _told(grade_text({"exercise8": _INVERTED}), "causal_mask")
+    told = all_told(grade_text({"exercise8": _INVERTED}), "causal_mask")
     assert "true and false are exchanged" in told
     assert "; or" not in told
 
@@ -345,21 +340,21 @@ def test_explain_says_what_was_given_where_the_default_may_be_another(
 
 def test_sines_before_cosines_are_named_where_an_odd_width_is_short(grade_text: GradeText) -> None:
     result = grade_text({"exercise6": _HALVES})
-    told = _told(result, "sinusoidal_encoding")
+    told = all_told(result, "sinusoidal_encoding")
     assert "4 cases are wrong. In 3 of them your output equals" in told
     assert "all sines come first, then all cosines" in told
-    assert "the last rows of the table are used" in _told(result, "LearnedPositionEmbedding")
+    assert "the last rows of the table are used" in all_told(result, "LearnedPositionEmbedding")
 
 
 def test_one_maximum_for_all_rows_is_named(grade_text: GradeText) -> None:
     result = grade_text({"exercise1": _ONE_MAXIMUM})
-    told = _told(result, "self_attention")
+    told = all_told(result, "self_attention")
     assert "one maximum of all scores is subtracted" in told
     assert "transposed" not in told
 
 
 def test_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
-    told = _told(grade_text({"exercise1": _SMALL_EPSILON}), "attention_weights")
+    told = all_told(grade_text({"exercise1": _SMALL_EPSILON}), "attention_weights")
     assert "the softmax overflows for large scores" in told
     assert "a rounded constant or an epsilon" in told
     assert "forced to float32" not in told
@@ -374,7 +369,7 @@ def test_last_norm_behind_its_sum_is_one_mistake(grade_text: GradeText) -> None:
             "output = self.norm3(cross_attention_sum + self.dropout(transformed))",
         ),
     )
-    told = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    told = all_told(grade_text({"exercise9": text}), "DecoderLayer")
     assert "norm3 stands behind the feed-forward network's sum" in told
     assert "left out" not in told
 
@@ -383,7 +378,7 @@ def test_exchange_that_raises_is_named_whole(grade_text: GradeText) -> None:
     right = "self.cross_attention(cross_attention_input, memory, memory_mask)"
     wrong = "self.cross_attention(memory, cross_attention_input, memory_mask)"
     result = grade_text({"exercise9": edited(solution("exercise9"), (right, wrong))})
-    told = _told(result, "DecoderLayer")
+    told = all_told(result, "DecoderLayer")
     assert told.startswith("Where your output can be compared, it equals, to 1e-12, what comes out")
     assert "cross-attention gets the memory first" in told
 
@@ -403,7 +398,7 @@ def test_stacked_outputs_cost_their_form(grade_text: GradeText) -> None:
     result = grade_text({"exercise2": f"import torch\n{text}"})
     projection = next(t for t in result.targets if t.name == "QKVProjection")
     assert projection.score == pytest.approx(projection.max_score - 0.5)
-    assert "it returned one Tensor" in _told(result, "QKVProjection")
+    assert "it returned one Tensor" in all_told(result, "QKVProjection")
 
 
 def test_layer_that_nobody_asked_for_is_not_called_random(grade_text: GradeText) -> None:
@@ -412,7 +407,7 @@ def test_layer_that_nobody_asked_for_is_not_called_random(grade_text: GradeText)
         ("self.dropout = ", "self.gate = nn.Linear(embed_dim, size)\n        self.dropout = "),
         ("activated = ", "activated = self.gate(x) * "),
     )
-    told = _told(grade_text({"exercise4": text}), "FeedForward")
+    told = all_told(grade_text({"exercise4": text}), "FeedForward")
     assert "hidden ✓ " in told
     assert "drawn at random" not in told
 
@@ -443,6 +438,6 @@ def test_none_that_stands_for_another_size_is_told_beside_another_default(
             "size = embed_dim if head_dim is None",
         ),
     )
-    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    told = all_told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "`head_dim` is not `embed_dim // num_heads` where it is not given" in told
     assert "`bias` is True where it is not given" in told

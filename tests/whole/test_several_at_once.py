@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from support import Grade, GradeText, edited, find_check, grade_edited, solution
+from support import Grade, GradeText, all_told, edited, find_check, grade_edited, solution
 
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import Status
 from grader.report.words import paragraphs
 
 _HEADS = "MultiHeadSelfAttention"
@@ -49,10 +49,6 @@ class MultiHeadSelfAttention(nn.Module):
 """
 
 
-def _told(result: ExerciseResult, target: str) -> str:
-    return " ".join(d.sentence for d in result.diagnoses if d.target == target)
-
-
 def test_mistake_is_named_beside_biases_and_options_that_are_no_argument(
     grade_text: GradeText,
 ) -> None:
@@ -75,13 +71,13 @@ def test_samples_that_are_mixed_are_no_dropout(grade_text: GradeText) -> None:
         ),
         ("split.transpose(1, 2).reshape(-1, t,", "split.permute(1, 2, 0, 3).reshape(-1, t,"),
     )
-    assert "dropout" not in _told(grade_text({"exercise3": text}), _HEADS)
+    assert "dropout" not in all_told(grade_text({"exercise3": text}), _HEADS)
 
 
 def test_scale_of_one_value_is_named_once(grade_text: GradeText) -> None:
     """Where head_dim is not heard, the width of all heads is embed_dim."""
     text = edited(_MODULE, ("math.sqrt(q.size(-1))", "math.sqrt(x.size(-1))"))
-    said = _told(grade_text({"exercise3": text}), _HEADS)
+    said = all_told(grade_text({"exercise3": text}), _HEADS)
     assert "the scale comes from embed_dim" in said
     assert "; or " not in said
 
@@ -105,7 +101,7 @@ def test_layer_made_in_forward_is_told_by_its_line(grade_text: GradeText) -> Non
         ),
     )
     result = grade_text({"exercise3": text})
-    assert not _told(result, _HEADS)
+    assert not all_told(result, _HEADS)
     shape = next(c for c in result.checks if c.target == _HEADS and c.failed)
     assert "makes new weights in each call" in shape.next_step, shape
     assert "make it in `__init__`" in shape.next_step
@@ -140,7 +136,7 @@ def test_given_scale_that_divides_is_named(grade_text: GradeText) -> None:
         ("factor = 1.0 / math.sqrt(query.size(2)) if", "factor = math.sqrt(query.size(2)) if"),
         ("scores = products * factor", "scores = products / factor"),
     )
-    said = _told(grade_text({"exercise1": text}), "attention_weights")
+    said = all_told(grade_text({"exercise1": text}), "attention_weights")
     assert "the scores are divided by a given scale" in said
 
 
@@ -155,7 +151,7 @@ def test_epsilon_of_the_own_norm_is_not_that_of_a_layer_too(grade_text: GradeTex
             "        cross_attention_input = self.norm2(self_attention_sum)",
         ),
     )
-    said = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    said = all_told(grade_text({"exercise9": text}), "DecoderLayer")
     assert "epsilon is another number than 1e-5" in said
     assert "; or " not in said
 
@@ -170,7 +166,7 @@ def test_part_of_what_fails_is_put_down_to_what_is_used(grade_text: GradeText) -
         ),
     )
     result = grade_text({"exercise9": text})
-    said = _told(result, "DecoderLayer")
+    said = all_told(result, "DecoderLayer")
     assert "he same mistake as in `LayerNorm`." in said, said
 
 
@@ -190,7 +186,7 @@ def test_masks_of_another_number_are_named(grade_text: GradeText) -> None:
         ("scores.masked_fill(hidden, -math.inf)", "scores.masked_fill(hidden, -1e4)"),
         ("weights = weights.masked_fill(hidden, 0.0)", "weights = weights * 1.0"),
     )
-    said = _told(grade_text({"exercise8": text}), "masked_attention")
+    said = all_told(grade_text({"exercise8": text}), "masked_attention")
     assert "a finite number stands for minus infinity" in said
     assert "it does not" not in said
 
@@ -273,7 +269,7 @@ def test_mistakes_of_the_count_are_not_called_unknown_where_the_values_that_came
             "unfolded = attended.unflatten(0, (len(x), self.num_heads)).mean(1)",
         ),
     )
-    told = _told(result, _HEADS)
+    told = all_told(result, _HEADS)
     assert told.startswith("In every case that can be compared your module has as many numbers")
     assert "the heads are averaged and not concatenated, and head_dim is ignored" in told
 
@@ -316,7 +312,7 @@ def test_of_pairs_with_the_same_values_the_count_of_parameters_tells(
         ("hidden = self.norm(decoded)", "hidden = decoded"),
         ("self.token_embedding.weight.T", "self.token_embedding.weight.data.T"),
     )
-    said = _told(result, "LanguageModel")
+    said = all_told(result, "LanguageModel")
     assert "the last norm is missing, and the table is detached" in said
     assert "another parameter" not in said
 
@@ -380,7 +376,7 @@ def test_what_fits_one_of_two_pairs_is_told_as_either(grade: Grade, tmp_path: Pa
         ),
         ("for _ in range(depth)", "for _ in range(1)"),
     )
-    said = _told(result, "build_classifier")
+    said = all_told(result, "build_classifier")
     assert "; or when the hidden width is embed_dim" in said
 
 
@@ -393,7 +389,7 @@ def test_two_mistakes_of_what_is_used_are_all_there_is(grade: Grade, tmp_path: P
         ("scores = products * factor", "scores = products"),
         ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores, dim=1)"),
     )
-    said = _told(result, "scaled_dot_product_attention")
+    said = all_told(result, "scaled_dot_product_attention")
     assert said == "The same mistakes as in `attention_weights`."
 
 
@@ -506,7 +502,7 @@ def test_draws_tell_a_temperature_of_zero_from_one_that_is_not_heard(
         result = grade_text({"exercise11": text})
         draws = find_check(result, "generate/property/samples-of-few").status
         assert (draws is Status.PASSED) == heard
-        assert ("is not handed on" in _told(result, "generate")) != heard
+        assert ("is not handed on" in all_told(result, "generate")) != heard
 
 
 @pytest.mark.long  # for the pairs of exercise 10

@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 from support import (
     GradeText,
+    all_told,
     assert_full,
     assert_target_full,
     edited,
@@ -14,7 +15,7 @@ from support import (
     target_checks,
 )
 
-from grader.records.results import ExerciseResult, Kind, Status
+from grader.records.results import Kind, Status
 from grader.report.words import distinct_failures
 
 ATTENTION = solution("exercise1")
@@ -25,15 +26,11 @@ POSITIONS = solution("exercise6")
 CACHED = solution("exercise11")
 
 
-def _told(result: ExerciseResult, target: str) -> str:
-    return " ".join(f"{d.sentence} {d.hint}" for d in result.diagnoses if d.target == target)
-
-
 def test_default_that_raises_is_told_with_its_line(grade_text: GradeText) -> None:
     """4.0 equals 4, so nothing is said of the default but that no layer can be made with it."""
     text = edited(HEADS, ("size = embed_dim // num_heads if", "size = embed_dim / num_heads if"))
     result = grade_text({"exercise3": text})
-    assert "where it is not given" not in _told(result, "MultiHeadSelfAttention")
+    assert "where it is not given" not in all_told(result, "MultiHeadSelfAttention")
     check = find_check(result, "MultiHeadSelfAttention/property/defaults")
     assert "where nothing is given by name, `MultiHeadSelfAttention` raised" in check.message
     assert check.next_step == "a size is a whole number: divide with //, not with /"
@@ -85,7 +82,7 @@ def test_one_draw_for_all_rows_is_not_told_as_dropout(grade_text: GradeText) -> 
         "drawn = torch.multinomial(chances.mean(0), 1, generator=generator).expand(len(tokens), 1)"
     )
     text = edited(CACHED, ("drawn = torch.multinomial(chances, 1, generator=generator)", one))
-    assert "drawn at random" not in _told(grade_text({"exercise11": text}), "generate")
+    assert "drawn at random" not in all_told(grade_text({"exercise11": text}), "generate")
 
 
 def test_shape_that_all_cases_raise_names_no_bug_by_its_count(grade_text: GradeText) -> None:
@@ -106,7 +103,7 @@ class AttentionHead(nn.Module):
         scores = self.to_queries(x) @ self.to_keys(x).permute(2, 1, 0)
         return torch.softmax(scores / 2, dim=-1) @ self.to_values(x)
 """
-    told = _told(grade_text({"exercise2": text}), "AttentionHead")
+    told = all_told(grade_text({"exercise2": text}), "AttentionHead")
     assert "has as many numbers in its parameters" not in told
 
 
@@ -147,7 +144,7 @@ def test_part_that_is_right_keeps_the_order_of_its_rows_where_it_is_held(
     wrong = FUSED.format(**names, query="keys", key="queries")
     result = grade_text({"exercise2": IMPORTS + wrong})
     assert_target_full(result, "QKVProjection")
-    assert "keys and queries change places" in _told(result, "AttentionHead")
+    assert "keys and queries change places" in all_told(result, "AttentionHead")
     assert find_check(result, "AttentionHead/numeric").status is Status.FAILED
 
 
@@ -158,7 +155,7 @@ def test_heads_that_are_never_folded_are_named(grade_text: GradeText) -> None:
     ]
     last = ("unfolded = unfold_heads(attended, self.num_heads)", "unfolded = attended")
     result = grade_text({"exercise3": edited(HEADS, *edits, last)})
-    assert "the heads are not folded" in _told(result, "MultiHeadSelfAttention")
+    assert "the heads are not folded" in all_told(result, "MultiHeadSelfAttention")
 
 
 @pytest.mark.parametrize("last", ["weights @ x", "output = weights @ x"])
@@ -198,7 +195,7 @@ def test_mask_that_nobody_can_write_into_is_right(grade_text: GradeText) -> None
 
 def test_one_case_in_float32_is_told_as_that(grade_text: GradeText) -> None:
     text = edited(CUT, (".to(logits.dtype)", ".float()"))
-    told = _told(grade_text({"exercise11": text}), "next_token_probabilities")
+    told = all_told(grade_text({"exercise11": text}), "next_token_probabilities")
     assert "is float32 where the input is float64" in told
     assert "last digits" not in told
 
@@ -272,7 +269,7 @@ def test_norm_over_time_and_embedding_is_named_as_that(grade_text: GradeText) ->
     def _norm(self, norm, x):
         return nn.functional.layer_norm(x, x.shape[1:]) * norm.weight + norm.bias
 """
-    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    told = all_told(grade_text({"exercise5": text}), "EncoderLayer")
     assert "one mean over time and the embedding together" in told
 
 
@@ -393,7 +390,7 @@ class LayerNorm(nn.Module):
         return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 """
     result = grade_text({"exercise9": text})
-    told = _told(result, "LayerNorm")
+    told = all_told(result, "LayerNorm")
     assert "the norm divides by the root mean square" in told
     assert "A deviation: it has no bias." in told
     assert find_check(result, "LayerNorm/shape").status is Status.PASSED
@@ -403,7 +400,7 @@ def test_what_one_edge_counts_is_not_told_of_every_case(grade_text: GradeText) -
     blocks = "[Block(embed_dim, num_heads, dropout) for _ in range(depth)]"
     exchanged = "[Block(embed_dim, depth, dropout) for _ in range(num_heads)]"
     text = edited(solution("exercise10"), (blocks, exchanged))
-    assert "every case" not in _told(grade_text({"exercise10": text}), "build_language_model")
+    assert "every case" not in all_told(grade_text({"exercise10": text}), "build_language_model")
 
 
 def test_a_shape_is_told_as_it_came(grade_text: GradeText) -> None:
@@ -452,6 +449,26 @@ def test_an_exception_that_is_returned_is_told_as_that(grade_text: GradeText) ->
     assert check.next_step == "write `raise` in place of `return`"
 
 
+@pytest.mark.parametrize("mistaken", [False, True], ids=["alone", "where it cannot be told"])
+def test_an_exception_that_is_made_and_not_raised_is_told_with_its_line(
+    grade_text: GradeText, mistaken: bool
+) -> None:
+    """Beside keys made from the queries the case raises, as others of these sizes do."""
+    keys = "keys = self.to_keys(x)"
+    text = edited(
+        HEADS,
+        ("raise ValueError(", "ValueError("),
+        *([(keys, "keys = self.to_keys(queries)")] if mistaken else []),
+    )
+    result = grade_text({"exercise3": text})
+    made = "for embed_dim that num_heads does not divide a ValueError is made, and not raised"
+    assert made in all_told(result, "MultiHeadSelfAttention")
+    check = find_check(result, "MultiHeadSelfAttention/property/indivisible")
+    place = text[: text.index("    ValueError(")].count("\n") + 1
+    said = "`ValueError(…)` is made, and not raised: write `raise` before it"
+    assert f"{said} (exercise3_multi_head.py, line {place})" in check.next_step
+
+
 def test_a_mistake_of_some_cases_is_named_in_float32_too(grade_text: GradeText) -> None:
     text = """
 import torch
@@ -461,7 +478,7 @@ def sinusoidal_encoding(seq_len, embed_dim):
     angles = torch.einsum("i,j->ij", torch.arange(seq_len).float(), rates)
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 """
-    told = _told(grade_text({"exercise6": text}), "sinusoidal_encoding")
+    told = all_told(grade_text({"exercise6": text}), "sinusoidal_encoding")
     assert "all sines come first, then all cosines" in told
 
 
@@ -513,7 +530,7 @@ def test_a_letter_among_others_tells_no_part(grade_text: GradeText, letters: str
 def test_letters_of_parts_tell_them(grade_text: GradeText) -> None:
     exchanged = (("= self.q(x)", "= self.new(x)"), ("= self.k(x)", "= self.q(x)"))
     text = edited(_lettered("qkv"), *exchanged, ("= self.new(x)", "= self.k(x)"))
-    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    told = all_told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "keys and queries change places" in told
 
 
@@ -532,7 +549,7 @@ def test_an_edge_of_its_own_hides_no_mistake(grade_text: GradeText) -> None:
     rest = "angles.cos(), torch.zeros(seq_len, embed_dim % 2)], dim=1)\n    return encoding\n"
     begin = "positions = torch.arange(seq_len, dtype=torch.get_default_dtype())  # (t,)\n"
     text = edited(POSITIONS, (begin, f"{begin}    {pairs}\n    {table}{rest}"))
-    told = _told(grade_text({"exercise6": text}), "sinusoidal_encoding")
+    told = all_told(grade_text({"exercise6": text}), "sinusoidal_encoding")
     assert "In 3 of them your output equals" in told
     assert "all sines come first, then all cosines" in told
 
@@ -644,7 +661,7 @@ def test_mistake_in_what_is_used_is_not_all_there_is(grade_text: GradeText) -> N
         ),
     )
     result = grade_text({"exercise2": text, "exercise1": ATTENTION})
-    assert _told(result, "AttentionHead").startswith("At least in part: the same mistake as in")
+    assert all_told(result, "AttentionHead").startswith("At least in part: the same mistake as in")
 
 
 def test_part_of_what_is_known_of_a_used_function_is_told_as_a_part(grade_text: GradeText) -> None:

@@ -1,19 +1,15 @@
 """What a report says of code that is half done, or that raises before it computes anything."""
 
 import pytest
-from support import GradeText, edited, find_check, solution
+from support import GradeText, all_told, edited, find_check, solution
 
-from grader.records.results import ExerciseResult, Status
+from grader.records.results import Status
 
 ATTENTION = solution("exercise1")
 PROJECTIONS = solution("exercise2")
 HEADS = solution("exercise3")
 NETWORK = solution("exercise4")
 MASKS = solution("exercise8")
-
-
-def _told(result: ExerciseResult, target: str) -> str:
-    return " ".join(d.sentence for d in result.diagnoses if d.target == target)
 
 
 def _only_body(text: str, target: str, body: str) -> str:
@@ -30,7 +26,7 @@ def test_a_function_without_a_body_is_not_written_yet(grade_text: GradeText, bod
     check = find_check(result, "self_attention/shape")
     assert check.unwritten
     assert check.next_step == f"replace `{body}` by your code"
-    assert not _told(result, "self_attention")
+    assert not all_told(result, "self_attention")
 
 
 def test_a_class_of_empty_methods_is_not_written_yet(grade_text: GradeText) -> None:
@@ -49,7 +45,7 @@ def test_a_class_of_empty_methods_is_not_written_yet(grade_text: GradeText) -> N
         "`MultiHeadSelfAttention` is not written yet (exercise3_multi_head.py, line "
         f"{head.count(chr(10)) + 4})"
     }
-    assert not _told(result, "MultiHeadSelfAttention")
+    assert not all_told(result, "MultiHeadSelfAttention")
 
 
 def test_a_stub_behind_the_code_hides_it(grade_text: GradeText) -> None:
@@ -111,7 +107,7 @@ def test_exchanged_arguments_are_sought_where_the_module_is_made(grade_text: Gra
 def test_a_constructor_of_another_name_takes_no_blame_for_options(grade_text: GradeText) -> None:
     text = edited(NETWORK, ("def __init__(", "def __int__("))
     result = grade_text({"exercise4": text})
-    assert "is no argument of" not in _told(result, "FeedForward")
+    assert "is no argument of" not in all_told(result, "FeedForward")
     assert find_check(result, "FeedForward/shape").next_step == "rename `__int__` to `__init__`"
 
 
@@ -120,7 +116,7 @@ def test_what_fails_in_all_cases_is_not_the_refusal_that_is_due(grade_text: Grad
     wide = HEADS.replace("num_heads * size", "num_heads * embed_dim")
     text = edited(wide, ("self.to_queries(x)", "x @ self.to_queries"))
     result = grade_text({"exercise3": text})
-    assert "in place of a ValueError" not in _told(result, "MultiHeadSelfAttention")
+    assert "in place of a ValueError" not in all_told(result, "MultiHeadSelfAttention")
     check = find_check(result, "MultiHeadSelfAttention/shape")
     assert check.next_step == (
         "`nn.Linear` stands there, a layer and not what it returns: call the layer with the "
@@ -136,7 +132,7 @@ def test_an_option_is_told_with_the_case_that_raised(grade_text: GradeText) -> N
     )
     check = find_check(result, "MultiHeadSelfAttention/shape/head_dim")
     assert check.case is not None
-    told = _told(result, "MultiHeadSelfAttention")
+    told = all_told(result, "MultiHeadSelfAttention")
     assert f"with head_dim={check.case.options['head_dim']} `MultiHeadSelfAttention` raised" in told
 
 
@@ -154,7 +150,7 @@ def test_a_default_that_raises_is_told_beside_wrong_values(grade_text: GradeText
 def test_an_axis_and_another_dtype_are_both_told(grade_text: GradeText) -> None:
     due = "positions <= positions.unsqueeze(1)"
     text = edited(MASKS, (due, f"({due})[None].int()"))
-    told = _told(grade_text({"exercise8": text}), "causal_mask")
+    told = all_told(grade_text({"exercise8": text}), "causal_mask")
     assert "an axis of one in front that nobody asked for" in told
     assert "where true and false are asked for" in told
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import Grade, GradeText, edited, solution
+from support import Grade, GradeText, all_told, edited, solution
 
 from grader.grading.exhibits import make_panel
 from grader.records.results import CheckResult, Diagnosis, ExerciseResult, Status
@@ -14,10 +14,6 @@ from grader.report.words import distinct_failures, paragraphs
 ATTENTION = solution("exercise1")
 HEADS = solution("exercise3")
 LAYER = solution("exercise5")
-
-
-def _told(result: ExerciseResult, target: str) -> str:
-    return " ".join(f"{d.evidence} {d.hint}" for d in result.diagnoses if d.target == target)
 
 
 def _check(result: ExerciseResult, name: str) -> CheckResult:
@@ -41,7 +37,7 @@ def test_steps_made_row_by_row_are_right(grade_text: GradeText) -> None:
     return torch.stack(rows, dim=1)""",
         ),
     )
-    told = _told(grade_text({"exercise1": text}), "self_attention")
+    told = all_told(grade_text({"exercise1": text}), "self_attention")
     assert "scores ✓ weights ✓ output ✗" in told, told
 
 
@@ -53,7 +49,7 @@ def test_what_is_never_made_is_not_called_wrong(grade_text: GradeText) -> None:
         ("weights = torch.softmax(scores, dim=-1)  # (b, t, t)\n", ""),
         ("output = weights @ x  # (b, t, k)", "output = x * x.mean()"),
     )
-    assert "scores ✗" not in _told(grade_text({"exercise1": text}), "self_attention")
+    assert "scores ✗" not in all_told(grade_text({"exercise1": text}), "self_attention")
 
 
 def test_a_layer_of_two_parts_accuses_no_step(grade_text: GradeText) -> None:
@@ -61,10 +57,10 @@ def test_a_layer_of_two_parts_accuses_no_step(grade_text: GradeText) -> None:
     line = "self.to_keys = nn.Linear(embed_dim, num_heads * size, bias=bias)"
     mixed = ("output = self.unify_heads(unfolded)", "output = self.unify_heads(unfolded * 1.01)")
     alone = grade_text({"exercise3": edited(HEADS, (line, shared))})
-    told = _told(alone, "MultiHeadSelfAttention")
+    told = all_told(alone, "MultiHeadSelfAttention")
     assert "one layer serves for queries and keys" in told
     beside = grade_text({"exercise3": edited(HEADS, (line, shared), mixed)})
-    assert "✗" not in _told(beside, "MultiHeadSelfAttention")
+    assert "✗" not in all_told(beside, "MultiHeadSelfAttention")
 
 
 def test_a_name_is_forbidden_where_it_is_used(grade_text: GradeText) -> None:
@@ -278,7 +274,7 @@ def test_module_without_layers_is_not_said_to_hide_some(grade_text: GradeText) -
         ("self.norm1 = nn.LayerNorm(embed_dim)", "pass"),
         ("self.norm2 = nn.LayerNorm(embed_dim)", "pass"),
     )
-    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    told = all_told(grade_text({"exercise5": text}), "EncoderLayer")
     assert "registers as many" not in told
 
 
@@ -310,7 +306,7 @@ def test_what_chance_leaves_alone_names_no_mistake(grade: Grade, tmp_path: Path)
     text = edited(solution("exercise2"), (call, written))
     (tmp_path / "exercise2_qkv_projection.py").write_text(text, "utf-8")
     (tmp_path / "exercise1_attention.py").write_text(ATTENTION, "utf-8")
-    told = _told(grade(tmp_path, "exercise2"), "AttentionHead")
+    told = all_told(grade(tmp_path, "exercise2"), "AttentionHead")
     assert "attention weights" not in told
     assert "the scores are not scaled" in told
 
@@ -326,7 +322,7 @@ def test_tokens_that_are_equal_by_chance_name_no_second_mistake(
         ("torch.cat([tokens, drawn], dim=1)", "torch.cat([drawn, tokens], dim=1)"),
     )
     (tmp_path / "exercise11_generation.py").write_text(text, "utf-8")
-    assert "last token alone" not in _told(grade(tmp_path, "exercise11"), "generate")
+    assert "last token alone" not in all_told(grade(tmp_path, "exercise11"), "generate")
 
 
 def test_a_mask_that_is_not_handed_on_hides_no_missing_dropout(grade_text: GradeText) -> None:
@@ -338,7 +334,7 @@ def test_a_mask_that_is_not_handed_on_hides_no_missing_dropout(grade_text: Grade
             "self.cross_attention(cross_attention_input, memory)",
         ),
     )
-    told = _told(grade_text({"exercise9": text}), "DecoderLayer")
+    told = all_told(grade_text({"exercise9": text}), "DecoderLayer")
     assert "the memory's mask is not handed on" in told
     assert "dropout does not fall on every sublayer" in told
 
@@ -360,7 +356,7 @@ def test_an_output_that_is_scaled_once_more_says_so(grade_text: GradeText) -> No
     text = edited(
         ATTENTION, ("output = weights @ value", "output = weights @ value / query.size(2) ** 0.5")
     )
-    told = _told(grade_text({"exercise1": text}), "scaled_dot_product_attention")
+    told = all_told(grade_text({"exercise1": text}), "scaled_dot_product_attention")
     assert "the scores are scaled, and the output once more" in told
 
 
@@ -373,7 +369,7 @@ def test_a_layer_of_another_width_does_not_tell_what_it_reads(grade_text: GradeT
         ),
         ("values = self.to_values(x)", "values = self.to_values(keys)"),
     )
-    told = _told(grade_text({"exercise2": text}), "QKVProjection")
+    told = all_told(grade_text({"exercise2": text}), "QKVProjection")
     assert "made from the queries; or the values are made from the keys" in told
 
 
@@ -387,7 +383,7 @@ def test_a_layer_of_another_width_does_not_tell_what_it_reads(grade_text: GradeT
 def test_logits_beside_their_own_tokens_are_not_shifted(
     grade_text: GradeText, edit: tuple[str, str]
 ) -> None:
-    told = _told(
+    told = all_told(
         grade_text({"exercise10": edited(solution("exercise10"), edit)}), "next_token_loss"
     )
     assert told.startswith("Your output equals, to 1e-12, what comes out when nothing is shifted.")
@@ -406,7 +402,7 @@ def test_a_factor_that_another_size_has_by_chance_names_nothing(grade_text: Grad
     """Of four samples the root is 2, which is what half of a width of five comes to as well."""
     half = "1.0 / (query.size(2) ** 1 // 2) if"
     text = edited(ATTENTION, ("1.0 / math.sqrt(query.size(2)) if", half))
-    assert "number of samples" not in _told(grade_text({"exercise1": text}), "attention_weights")
+    assert "number of samples" not in all_told(grade_text({"exercise1": text}), "attention_weights")
 
 
 def test_an_input_that_is_turned_in_place_fails_on_no_device(grade_text: GradeText) -> None:
@@ -444,7 +440,7 @@ def test_a_mask_that_has_an_axis_more_in_some_cases_is_graded(grade_text: GradeT
     """It is turned where it has three axes, which is so of some cases alone."""
     turned = "mask = mask.mT if mask.dim() == 3 else mask\n        seen = mask.expand("
     text = edited(solution("exercise8"), ("seen = mask.expand(", turned))
-    told = _told(grade_text({"exercise8": text}), "MaskedMultiHeadAttention")
+    told = all_told(grade_text({"exercise8": text}), "MaskedMultiHeadAttention")
     assert "hides rows and not columns" in told
 
 
@@ -467,7 +463,7 @@ def test_a_step_that_is_made_and_not_used_has_no_tick(grade_text: GradeText) -> 
         ),
         ("output = self.unify_heads(unfolded)", "output = self.unify_heads(unfolded) + self.more"),
     )
-    told = _told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    told = all_told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
     assert "when the values are made from the keys" in told
     assert "keys ✓ scores ✓" in told
 
@@ -489,7 +485,7 @@ def test_cases_of_one_option_that_are_not_explained_are_called_so(grade_text: Gr
 """,
         ),
     )
-    told = _told(grade_text({"exercise5": text}), "EncoderLayer")
+    told = all_told(grade_text({"exercise5": text}), "EncoderLayer")
     assert "what comes out when one layer norm serves in both places" in told
     assert re.search(r"In the other \d, of `numeric/norm_first`, it does not\.", told)
 

@@ -1,0 +1,169 @@
+"""What is told of a run is so: its lines, its places, its steps, and what leads on from them."""
+
+import click
+import pytest
+from support import GradeText, all_told, edited, find_check, solution
+
+from grader.grading.engine import Engine
+from grader.grading.exercise import Run
+from grader.grading.exhibits import exhibits_of
+from grader.grading.trace import trace_target
+from grader.handin.read import Source, Submission
+from grader.records.results import State
+from grader.report.explained import render_run
+
+ATTENTION = solution("exercise1")
+PROJECTION = solution("exercise2")
+HEADS = solution("exercise3")
+NETWORK = solution("exercise4")
+
+
+def _run(engine: Engine, exercise: str, text: str) -> Run:
+    course = engine.folder.course
+    chosen = course.exercise(exercise)
+    sources = {e.id: Source(e.file, problem="not here") for e in course.exercises}
+    sources[exercise] = Source(chosen.file, units=((chosen.file, text),))
+    return engine.run(chosen, Submission(sources), quick=True)
+
+
+def _explained(engine: Engine, exercise: str, target: str, text: str) -> str:
+    run = _run(engine, exercise, text)
+    trace = trace_target(engine.folder.course.exercise(exercise).target(target), run)
+    return click.unstyle(render_run(trace, exercise, target, width=200))
+
+
+def _line_of(shown: str, begins: str) -> str:
+    (line,) = (one for one in shown.splitlines() if one.strip().startswith(begins))
+    return " ".join(line.split())
+
+
+def test_method_that_hides_a_layer_is_told_whatever_its_values_are_named(
+    grade_text: GradeText,
+) -> None:
+    forward = "    def forward(self, x: Tensor) -> Tensor:"
+    method = "    def unify_heads(self, x):\n        return unfold_heads(x, self.num_heads)\n\n"
+    text = edited(
+        HEADS,
+        (forward, method + forward),
+        (
+            "        unfolded = unfold_heads(attended, self.num_heads)",
+            "        unfolded = attended",
+        ),
+    )
+    told = all_told(grade_text({"exercise3": text}), "MultiHeadSelfAttention")
+    assert "unify_heads is never applied" in told
+    assert "The method `unify_heads` hides the layer that you keep as `self.unify_heads`" in told
+
+
+def test_result_kept_in_the_place_of_its_layer_is_told(grade_text: GradeText) -> None:
+    call = "queries, keys, values = self.projection(x)"
+    own = "self.projection = self.projection(x)\n        queries, keys, values = self.projection"
+    check = find_check(
+        grade_text({"exercise2": edited(PROJECTION, (call, own))}), "AttentionHead/shape"
+    )
+    assert check.next_step == (
+        "`self.projection` is a module: keep what you compute in a name without `self.`"
+    )
+
+
+def test_gradient_of_a_changed_input_is_not_called_cut(grade_text: GradeText) -> None:
+    end = "    output = weights @ x  # (b, t, k)\n"
+    text = edited(ATTENTION, (end, f"{end}    x.data.copy_(output.data)\n"))
+    check = find_check(grade_text({"exercise1": text}), "self_attention/gradient")
+    assert check.next_step == (
+        "the call changes `x`, whose old numbers a gradient needs: mend that first"
+    )
+
+
+@pytest.mark.parametrize(
+    "sizes", ["rows / num_heads, num_heads, t, d", "rows // num_heads, 4.0, t, d"]
+)
+def test_float_as_a_size_is_told_wherever_it_stands(grade_text: GradeText, sizes: str) -> None:
+    text = edited(HEADS, ("x.reshape(b, num_heads, t, d)", f"x.view({sizes})"))
+    check = find_check(grade_text({"exercise3": text}), "unfold_heads/shape")
+    assert check.next_step == "a size is a whole number: divide with //, not with /"
+
+
+def test_place_of_a_last_item_is_that_among_the_others(grade_text: GradeText) -> None:
+    """Later rows hold the sums of those before, so that the first item alone is right."""
+    text = edited(
+        ATTENTION,
+        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores.cumsum(1), dim=-1)"),
+    )
+    check = find_check(
+        grade_text({"exercise1": text}), "attention_weights/property/query-independent"
+    )
+    place = check.message.partition("at [")[2].partition("]")[0].split(", ")
+    assert int(place[1]) == check.case.dims["q"] - 1 > 0
+
+
+def test_step_of_right_code_is_there_whatever_has_its_name(shipped_engine: Engine) -> None:
+    text = edited(
+        ATTENTION,
+        ("products = query", "scores = query"),
+        ("    scores = products * factor  # (b, q, s)\n", ""),
+        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
+    )
+    shown = _explained(shipped_engine, "exercise1", "attention_weights", text)
+    assert _line_of(shown, "scores").endswith("✓ the same values")
+
+
+def test_step_of_another_shape_is_told_with_it(shipped_engine: Engine) -> None:
+    text = edited(
+        ATTENTION,
+        ("products = query @ key.transpose(1, 2)", "scores = key @ query.transpose(1, 2)"),
+        ("    scores = products * factor  # (b, q, s)\n", ""),
+        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
+    )
+    shown = _explained(shipped_engine, "exercise1", "attention_weights", text)
+    assert "✗ yours has the shape (" in _line_of(shown, "scores")
+
+
+def test_step_that_is_made_and_not_returned_is_told_as_that(shipped_engine: Engine) -> None:
+    text = edited(HEADS, ("    return unfolded\n", ""))
+    shown = _explained(shipped_engine, "exercise3", "unfold_heads", text)
+    assert _line_of(shown, "unfolded").endswith("– made, but not returned")
+
+
+def test_linear_with_a_bias_has_the_shape_that_it_returns(shipped_engine: Engine) -> None:
+    """Its values come a second time, and torch joins axes on the way."""
+    keys = "keys = self.to_keys(x)"
+    own = "keys = nn.functional.linear(x, self.to_queries.weight, x.new_zeros(queries.size(2)))"
+    text = edited(PROJECTION, (keys, own))
+    shown = _explained(shipped_engine, "exercise2", "QKVProjection", text)
+    assert _line_of(shown, "linear").startswith("linear (2, ")
+
+
+def test_shapes_without_letters_say_which_sizes_agree(shipped_engine: Engine) -> None:
+    shown = _explained(shipped_engine, "exercise3", "MultiHeadSelfAttention", HEADS)
+    assert "could be two of them: k = h*d = 12." in shown
+
+
+def test_page_and_explain_cross_the_same_steps(shipped_engine: Engine) -> None:
+    text = edited(
+        PROJECTION,
+        ("keys = self.to_keys(x)", "keys = self.to_keys(2 * x)"),
+        ("values = self.to_values(x)", "values = self.to_values(3 * x)"),
+    )
+    run = _run(shipped_engine, "exercise2", text)
+    exercise = shipped_engine.folder.course.exercise("exercise2")
+    target = exercise.target("QKVProjection")
+    trace = trace_target(target, run)
+    crossed = tuple(step.name for step in trace.steps if step.state is State.WRONG)
+    drawings = [one.drawing for one in exhibits_of(exercise, run) if one.target == target.name]
+    assert crossed == ("keys", "values")
+    assert [one.wrong for one in drawings] == [crossed]
+
+
+def test_steps_of_an_option_are_told_of_its_case(grade_text: GradeText) -> None:
+    own = 'nn.ReLU() if activation == "relu" else _Own()'
+    made = "def forward(self, z):\n        return z * (1 + z.erf()) / 2"
+    gelu = f"class _Own(nn.Module):\n    {made}\n\n\n"
+    text = edited(
+        NETWORK,
+        ('nn.ReLU() if activation == "relu" else nn.GELU()', own),
+        ("class FeedForward(nn.Module):", f"{gelu}class FeedForward(nn.Module):"),
+    )
+    told = all_told(grade_text({"exercise4": text}), "FeedForward")
+    assert "Step by step, in the case 'GELU': hidden ✓ activated ✗." in told
+    assert "look at how `activated` is made of `hidden`" in told
