@@ -9,6 +9,7 @@ from grader.compare.evidence import Evidence
 from grader.compare.statement import shown
 from grader.handin.syntax import parse
 from grader.records.results import Diagnosis
+from grader.worker.frameworks import FrameworkName
 
 # what leaves the tensor as it is that it is called on, in each framework
 _NEW = (
@@ -81,8 +82,12 @@ def astray(evidence: Evidence) -> str:
 
 
 def led_by_text(evidence: Evidence, found: Diagnosis | None) -> Diagnosis | None:
-    """Return what is known with a better hint, where the text alone shows the cause."""
-    hidden = _told(evidence, _hidden, _HIDDEN) if found else ""
+    """Return what is known with a better hint, where the text alone shows the cause.
+
+    A module of torch keeps its layers apart from its attributes: a method comes before them.
+    """
+    own = found and evidence.framework is FrameworkName.TORCH
+    hidden = _told(evidence, _hidden, _HIDDEN) if own else ""
     return replace(found, hint=f"{hidden}.") if found and hidden else found
 
 

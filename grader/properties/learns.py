@@ -23,8 +23,10 @@ from grader.worker.protocol import Action, Learning, TargetKind
 _STAGES = (20, 5, 2, 1)  # parts of the steps after which a model of sequences writes
 # within these a model counts as no better than one that lacks a part
 _ROUNDING = 1e-4  # of a sum of float32
-_NO_LOGITS = "it returns probabilities, whose rows sum to one, where logits are asked for"
-_NO_SOFTMAX = "leave the softmax at its end out: the loss function takes one itself"
+_NORMED = "it returns probabilities, whose rows sum to one, where logits are asked for"
+_LEAVE_OUT = (
+    "leave out what makes them probabilities at its end: the loss function does that itself"
+)
 _NEAR = {"right": 0.02, "bits": 0.15}
 
 
@@ -112,7 +114,7 @@ class Learns(Kind):
         due = evidence.key.answers[call.id].tensors[tensor_name(Group.LABELS)]
         message = misfit_of(logits, due) or self._short_of(logits, due)
         if not message and _are_probabilities(logits):
-            return Judgement(Status.FAILED, _NO_LOGITS, next_step=_NO_SOFTMAX, case=case)
+            return Judgement(Status.FAILED, _NORMED, next_step=_LEAVE_OUT, case=case)
         if not message:
             return PASSED
         step = f"`grade train {evidence.exercise.id} --html page.html` shows the loss as it falls"
