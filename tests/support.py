@@ -93,7 +93,7 @@ def call_with(roles: Sequence[Role], suffix: str = "") -> Call:
 def all_told(result: ExerciseResult, target: str) -> str:
     """All that is said of a target's mistakes: the sentences, the hints, the deviations."""
     found = [one for one in result.diagnoses if one.target == target]
-    return " ".join(part for d in found for part in (d.sentence, d.hint, *d.deviations))
+    return " ".join(part for d in found for part in (d.sentence, d.hint, *d.deviations) if part)
 
 
 def find_check(result: ExerciseResult, name: str) -> CheckResult:
