@@ -16,6 +16,7 @@ from grader.records.answers import StudentError
 from grader.records.calls import DrawnCase
 
 _NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)'")
+_TYPE_OF_TORCH = "'torch.dtype'"
 _MEANT = {  # what an exception says, and what to do about it
     "super(type, obj)": "write super().__init__() with no class in super(): the one there is wrong",
     "inplace operation": NEW_TENSOR,
@@ -24,7 +25,7 @@ _MEANT = {  # what an exception says, and what to do about it
     "running_mean should contain": "a batch norm takes the axis behind the batch for its numbers: "
     "is it the norm that is asked for?",
     "device string": "torch knows no device of that name: take the input's, as in `x.device`",
-    "'torch.dtype'": "`from torch import *` hides Python's own float, int and bool: import torch "
+    _TYPE_OF_TORCH: "`from torch import *` hides Python's own float, int and bool: import torch "
     "by name",
     "a NoneType, not an nn.Module": "check that every path ends in a return",
     "the given model takes tokens": "hand on (batch, tokens), and no more tokens than it takes: "
@@ -100,8 +101,8 @@ def advise_loading(evidence: Evidence, error: StudentError) -> str:
         targets = [target.name for exercise in earlier for target in exercise.targets]
         near = difflib.get_close_matches(name[1], targets, 1)
         return f"import `{near[0]}`: that is its name there" if near else "check the name there"
-    if (hidden := "'torch.dtype'") in message:
-        return _MEANT[hidden]
+    if _TYPE_OF_TORCH in message:
+        return _MEANT[_TYPE_OF_TORCH]
     return "make the file run by itself first, with python or in an editor"
 
 

@@ -248,8 +248,12 @@ NO_IDEA = (*UNKNOWN, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE
 
 def unknown_step(target: Target) -> str:
     """Return what to do where nothing better is known: a run of numbers alone shows no tensor."""
-    numbers = all(spec.kind == NUMBER for spec in target.output_specs.values())
-    return BY_HAND if numbers else SEE_RUN
+    return BY_HAND if gives_numbers(target) else SEE_RUN
+
+
+def gives_numbers(target: Target) -> bool:
+    """Whether all that comes out are plain numbers."""
+    return all(spec.kind == NUMBER for spec in target.output_specs.values())
 
 
 REFUSALS = ("ValueError", "AssertionError")  # exceptions by which code refuses what it is given

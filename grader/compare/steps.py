@@ -255,9 +255,9 @@ class _Run:
     def _mark(
         self, name: str, wanted: Array, place: int | None, before: Sequence[Array]
     ) -> bool | None:
+        passed = judge_call(self._evidence, self._call, Group.OUTPUT).passed
         if name in self._evidence.target.outputs:  # it is what was returned
             came = self._returned.get(name)
-            passed = judge_call(self._evidence, self._call, Group.OUTPUT).passed
             if came is not None:
                 return passed or same_values(wanted, came)
             if self._evidence.answers[self._call.id].status is AnswerStatus.OK:
@@ -268,8 +268,7 @@ class _Run:
         if place is None:
             turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
             return None if turned or not self._is_tried(name, wanted) else False
-        right = judge_call(self._evidence, self._call, Group.OUTPUT).passed  # whatever its names
-        as_it_is = right and same_values(wanted, self._made[place])
+        as_it_is = passed and same_values(wanted, self._made[place])  # whatever has its name
         return True if as_it_is or self._is_kept(name, wanted) else None
 
     def _is_kept(self, name: str, wanted: Array) -> bool:

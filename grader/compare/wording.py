@@ -158,21 +158,19 @@ def located(evidence: Evidence, steps: StepsFound | None) -> Diagnosis | None:
     wrong, first = steps.wrong, evidence.target.step_levels[0]
     hint = f"ook at what `{wrong}` is made of, and how"
     before = list(steps.states)[: list(steps.states).index(wrong)]
+    known = steps.complete and wrong not in first
     if wrong in evidence.target.outputs and wrong not in first:
-        them = "them" if steps.complete else "the steps before"
+        them = "them" if known else "the steps before"
         hint = f"ook at what is done with {them}, and at what is returned"
-    elif steps.complete and len(before) > 1 and wrong not in first:
-        # they are there: which of them is used as what no value tells
-        hint = f"ook at which of them `{wrong}` is made of, and how"
-    elif steps.complete and wrong not in first:
+    elif known and len(before) == 1:
         hint = f"ook at how `{wrong}` is made of `{before[0]}`"
+    elif known:  # they are there: which of them is used as what no value tells
+        hint = f"ook at which of them `{wrong}` is made of, and how"
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),
         step=wrong,
-        hint=f"The values of the steps before are right: l{hint}."
-        if steps.complete and wrong not in first
-        else f"L{hint}.",
+        hint=f"The values of the steps before are right: l{hint}." if known else f"L{hint}.",
         evidence=steps.told(),
     )
 

@@ -47,13 +47,13 @@ class Raises(Kind):
         answer, name = evidence.answers[call.id], evidence.case(call).name
         if answer.is_of(self.error):
             return f"for {name} {with_article(self.error)} is returned, and not raised"
-        if unraised(evidence, self.error) and not self._is_raised(answer):
+        if not self._is_raised(answer) and unraised(evidence, self.error):
             return f"for {name} {with_article(self.error)} is made, and not raised"
         if answer.status is AnswerStatus.OK:
             return f"{name} goes unnoticed, where a {self.error} is asked for"
         if answer.error is None or "NotImplementedError" in answer.error.bases:
             return ""
-        if self.error in answer.error.bases:
+        if self._is_raised(answer):
             return f"{name} goes unnoticed until the {evidence.words.noun} is called"
         unknown = set(evidence.unknown_options) & set(call.options)
         if unknown or self._ends_as_usual(evidence, answer.error):
@@ -67,7 +67,7 @@ class Raises(Kind):
         answer = evidence.answers[call.id]
         case = evidence.case(call)
         if answer.status is AnswerStatus.RAISED and answer.error is not None:
-            if self.error in answer.error.bases:
+            if self._is_raised(answer):
                 late = self.built and _in_call(answer.error, evidence.words)
                 return self._late(case, evidence.words) if late else PASSED
             written = evidence.answers[evidence.first_call.id].status is AnswerStatus.OK

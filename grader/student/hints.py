@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.evidence import NO_IDEA
-from grader.course.expressions import NUMBER
+from grader.compare.evidence import NO_IDEA, gives_numbers
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -339,8 +338,7 @@ def _is_of_file(check: CheckResult) -> bool:
 
 def _makes_tensors(target: Target) -> bool:
     """Whether a run of it has something to show: one that maps numbers to a number need not."""
-    numbers = all(spec.kind == NUMBER for spec in target.output_specs.values())
-    return target.has_tensors or not numbers
+    return target.has_tensors or not gives_numbers(target)
 
 
 def _run(target: Target, failed: Sequence[CheckResult]) -> str:

@@ -16,6 +16,10 @@ ATTENTION = solution("exercise1")
 PROJECTION = solution("exercise2")
 HEADS = solution("exercise3")
 NETWORK = solution("exercise4")
+_SCALED_LATE = (  # `scores` are the products alone
+    ("    scores = products * factor  # (b, q, s)\n", ""),
+    ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
+)
 
 
 def _run(engine: Engine, exercise: str, text: str) -> Run:
@@ -101,8 +105,7 @@ def test_step_of_right_code_is_there_whatever_has_its_name(shipped_engine: Engin
     text = edited(
         ATTENTION,
         ("products = query", "scores = query"),
-        ("    scores = products * factor  # (b, q, s)\n", ""),
-        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
+        *_SCALED_LATE,
     )
     shown = _explained(shipped_engine, "exercise1", "attention_weights", text)
     assert _line_of(shown, "scores").endswith("✓ the same values")
@@ -112,8 +115,7 @@ def test_step_of_another_shape_is_told_with_it(shipped_engine: Engine) -> None:
     text = edited(
         ATTENTION,
         ("products = query @ key.transpose(1, 2)", "scores = key @ query.transpose(1, 2)"),
-        ("    scores = products * factor  # (b, q, s)\n", ""),
-        ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
+        *_SCALED_LATE,
     )
     shown = _explained(shipped_engine, "exercise1", "attention_weights", text)
     assert "✗ yours has the shape (" in _line_of(shown, "scores")
