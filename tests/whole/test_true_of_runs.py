@@ -97,6 +97,7 @@ def test_place_of_a_last_item_is_that_among_the_others(grade_text: GradeText) ->
     check = find_check(
         grade_text({"exercise1": text}), "attention_weights/property/query-independent"
     )
+    assert check.case is not None
     place = check.message.partition("at [")[2].partition("]")[0].split(", ")
     assert int(place[1]) == check.case.dims["q"] - 1 > 0
 
@@ -151,10 +152,11 @@ def test_page_and_explain_cross_the_same_steps(shipped_engine: Engine) -> None:
     exercise = shipped_engine.folder.course.exercise("exercise2")
     target = exercise.target("QKVProjection")
     trace = trace_target(target, run)
+    assert trace is not None
     crossed = tuple(step.name for step in trace.steps if step.state is State.WRONG)
     drawings = [one.drawing for one in exhibits_of(exercise, run) if one.target == target.name]
     assert crossed == ("keys", "values")
-    assert [one.wrong for one in drawings] == [crossed]
+    assert [one and one.wrong for one in drawings] == [crossed]
 
 
 def test_steps_of_an_option_are_told_of_its_case(grade_text: GradeText) -> None:
