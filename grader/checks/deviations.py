@@ -16,6 +16,7 @@ from grader.records.ids import BIASES, CallId, CheckId
 from grader.records.key import CheckProof, Proof
 from grader.records.results import (
     RIGHT_BARE,
+    RIGHT_BESIDE,
     RIGHT_GIVEN,
     RIGHT_PLAIN,
     RIGHT_USUAL,
@@ -142,12 +143,14 @@ def where_right(evidence: Evidence, deviations: Sequence[Deviation]) -> str:
     if not (evidence.target.points.numeric or any(one.of_parts for one in kinds)):
         return ""
     groups = {group for d in deviations for group in d.groups}
-    if groups == {BIASES}:
-        return RIGHT_BARE
-    groups.discard(BIASES)
     other = {name for d in deviations for name in d.properties}
-    if not groups and any(one.name in other and one.kind == _DEFAULTS for one in kinds):
-        return RIGHT_GIVEN
+    bare = BIASES in groups
+    given = any(one.name in other and one.kind == _DEFAULTS for one in kinds)
+    groups.discard(BIASES)
+    if bare + given + bool(groups) > 1:
+        return RIGHT_BESIDE
+    if bare or given:
+        return RIGHT_BARE if bare else RIGHT_GIVEN
     cases = evidence.key.plan.numeric_cases(evidence.target.name)
     edges = {case.group for case in cases if case.group in groups and not case.gives}
     return RIGHT_USUAL if edges else RIGHT_PLAIN if groups else RIGHT_VALUES

@@ -39,7 +39,7 @@ _ALWAYS = {  # what is true of each exception of a type, whatever its text
     "UnboundLocalError": "no line that runs before it gives that name a value",
     "RecursionError": "the function calls itself endlessly: check which one you want to call",
     "ZeroDivisionError": "what it divides by is 0: check whether the line should run in this "
-    "case; if so, multiply in place of dividing",
+    "case at all",
 }
 _READ_MESSAGE = "read the line, and print just before it what it works on"
 _NO_LINE = "call it by itself, with the sizes of the case, and read the whole traceback"

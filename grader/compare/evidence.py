@@ -19,6 +19,7 @@ from grader.records.ids import CallId
 from grader.records.key import AnswerKey
 from grader.records.results import Facts, Place, ShownCase, Status
 from grader.records.signatures import Signature
+from grader.records.text import clean
 from grader.worker.frameworks import FrameworkName
 from grader.worker.names import Drew, Group
 from grader.worker.protocol import Action, Role, RoleKind
@@ -137,9 +138,20 @@ class Evidence:
         """The first outputs with the reference's parameters, if there are any.
 
         A factory's first calls are of its own values; one from correct parts tells what is played.
+        A call that raises tells nothing, where another one of its group comes to an end.
         """
-        forward = (call for call in self.calls if call.roles and call.action is Action.FORWARD)
-        return next(forward, self.first_call)
+        forward = [call for call in self.calls if call.roles and call.action is Action.FORWARD]
+        first = next(iter(forward), self.first_call)
+        alike = (call for call in forward if self.case(call).group == self.case(first).group)
+        ended = (call for call in alike if self.answers[call.id].status is AnswerStatus.OK)
+        return next(ended, first)
+
+    def own_name(self, role: str) -> str:
+        """What the submission calls a role's parameter; a fused one, as the course does."""
+        bound = self.answers[self.bound_call.id].info.bound
+        own = next((one.name for one in bound if list(one.roles) == [role]), "")
+        known = self.roles.get(role)
+        return clean(own, 60) or (self.words.name_of(known) if known else role)
 
     @property
     def unknown_options(self) -> list[str]:

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from grader.compare.covered import acts_in
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
@@ -22,7 +21,7 @@ from grader.compare.telling import outputs_of, telling
 from grader.compare.wording import (
     WrongCases,
     broken_steps,
-    located,
+    first_broken,
     nearness,
     of_others,
     ways_of,
@@ -30,8 +29,7 @@ from grader.compare.wording import (
 from grader.course.expressions import TensorSpec
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, DrawnCase
-from grader.records.key import KnownBug
-from grader.records.results import Diagnosis
+from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
 from grader.worker.names import Group, of_group
 from grader.worker.protocol import Action, TensorKey
@@ -110,7 +108,7 @@ def _of_some(
     singles = own.of_values(look.rows)
     found = _best(look, own, singles, pairs().get(name))
     left = left_by_text(evidence, [fit.names for fit in found], aside)
-    found = [fit for fit in found if fit.names in left]
+    found = [fit for fit in found if fit.names in left and not _denied(look, fit, steps)]
     # what alone would be right in a case that is wrong needs one more to explain it
     most = max((fit.breaks for fit in found), default=0)
     found = [fit for fit in found if fit.breaks == most]
@@ -123,6 +121,20 @@ def _of_some(
     explained = found[0].explained
     wrong, drawn = look.count_wrong(explained), look.is_drawn_beyond(explained)
     return _worded(evidence, found, alone[:1], wrong, steps, drawn=drawn)
+
+
+def _denied(look: "_Look", fit: _Fit, steps: StepsFound | None) -> bool:
+    """Whether a step that bugs break is right in wrong cases that they do not explain.
+
+    There they would break it: what they explain has another reason.
+    """
+    evidence = look.evidence
+    looked_at = {call.id for call in calls_to_record(evidence)}
+    rest = zip(look.calls, look.wrong & ~fit.explained, strict=True)
+    if steps is None or not any(left and call.id in looked_at for call, left in rest):
+        return False
+    broken = broken_steps(evidence, [evidence.key.book.by_key(name) for name in fit.names])
+    return any(steps.states.get(name) is State.RIGHT for name in broken)
 
 
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:
@@ -161,8 +173,9 @@ class _Look:
         whole = not any(map(self._has_floats, self.calls))
         self.least = _WHOLE if whole else _CASES
         # where something is one, such as a text of one token, many mistakes come to the same tokens
-        sizes = [min(case.dims.values(), default=0) for case in cases]
-        self._tells: Array = np.array([not whole or size != 1 for size in sizes], dtype=bool)
+        least = [min((size for _, size in sizes), default=0) for sizes in self._sizes]
+        self._beyond: Array = np.array([size != 1 for size in least], dtype=bool)
+        self._tells: Array = self._beyond | (not whole)
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
         # bugs that change an input, whichever way they are written, where it is left alone
@@ -207,6 +220,8 @@ class _Look:
         due = np.minimum(self.numbers * bugs, _NUMBERS)
         fits = (explained[:, self._tells].sum(axis=1) >= self.least) & (numbers >= due)
         fits &= np.array([self._allows(names) for names in suspects.names], dtype=bool)
+        # with a size of 1 alone, mistakes of many kinds come to the same
+        fits &= explained[:, self._beyond].any(axis=1) | ~(self.wrong & self._beyond).any()
         for row in np.flatnonzero(fits):
             fits[row] = not self._by_sizes(explained[row])
             if fits[row] and singles is not None:
@@ -362,7 +377,7 @@ def _worded(
 ) -> Diagnosis:
     book = evidence.key.book
     groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
-    first = _first_broken(evidence, groups, steps)
+    first = first_broken(evidence, groups, steps)
     for group in groups:  # what breaks the first wrong step is to be mended first
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
@@ -381,14 +396,3 @@ def _worded(
         evidence=f"{first.evidence} {said}" if first and count < wrong.cases else said,
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )
-
-
-def _first_broken(
-    evidence: Evidence, groups: Sequence[Sequence[KnownBug]], steps: StepsFound | None
-) -> Diagnosis | None:
-    """How far a run is right, by its steps and by the bugs that act in the cases looked at."""
-    cases = {evidence.case(call).name for call in calls_to_record(evidence)}
-    bugs = groups[0] if len(groups) == 1 else ()
-    acting = [bug for bug in bugs if any(acts_in(evidence, bug.id, case) for case in cases)]
-    broken, levels = broken_steps(evidence, acting), evidence.target.step_levels
-    return located(evidence, steps and steps.broken_by(broken, levels))

@@ -13,8 +13,9 @@ from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
+from grader.compare.occurrence import orders_of
 from grader.compare.signature import LAX, STRICT, beyond, sign_step, sign_steps, step_calls
-from grader.compare.steps import StepsFound, orders_of
+from grader.compare.steps import StepsFound
 from grader.compare.wording import alternatives, broken_steps, ways_of
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
@@ -74,12 +75,10 @@ class _Look:
     def __post_init__(self) -> None:
         key, evidence = self.evidence.key, self.evidence
         seen = evidence.seen
-        ended = [
-            row
-            for row, call in enumerate(evidence.calls)
-            if evidence.answers[call.id].status is AnswerStatus.OK
-        ]
-        apart = self.suspects.codes[:, ended, Code.ENDED] != seen.codes[ended, Code.ENDED]
+        calls = {call.id: row for row, call in enumerate(evidence.calls)}
+        ended = [r for one, r in calls.items() if evidence.answers[one].status is AnswerStatus.OK]
+        here = [row for row in ended if evidence.calls[row] in self.calls]
+        apart = self.suspects.codes[:, here, Code.ENDED] != seen.codes[here, Code.ENDED]
         self.changing = self.suspects.changing(seen, ended) | apart.any(axis=1)
         self.names = self.evidence.target.step_names
         self.plain = [i for i, c in enumerate(self.calls) if self.evidence.case(c).group == PLAIN]
@@ -104,21 +103,23 @@ class _Look:
         self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound
     ) -> Diagnosis | None:
         """Name the bug of a step by what its variable ended up with, or else got first."""
-        if rows := self._rows(name, [one[-1] if one else None for one in held]):
+        if rows := self._rows(name, [one[-1] if one else None for one in held], steps):
             return self._word(rows, name, steps, f"Your `{name}` is")
         if any(len(one) > 1 for one in held):
-            rows = self._rows(name, [one[0] if one else None for one in held])
+            rows = self._rows(name, [one[0] if one else None for one in held], steps)
             if len({self.suspects.names[row] for row in rows}) == 1:
                 return self._word(rows, name, steps, f"At first your `{name}` is")
         return None
 
-    def _rows(self, name: str, held: Sequence[Array | None]) -> list[int]:
+    def _rows(self, name: str, held: Sequence[Array | None], steps: StepsFound) -> list[int]:
         """The suspects that go wrong first at a step, and there as the submission does.
 
-        Of several, those come back that go on so where an option is given.
+        What is right beside it is so with them. Of several, those come back that go on so where an
+        option is given.
         """
         level = next(level for level in self.evidence.target.step_levels if name in level)
-        before = [self.names.index(one) for one in self.names[: self.names.index(level[0])]]
+        before = list(range(self.names.index(level[0])))
+        before += [self.names.index(n) for n in level if steps.states.get(n) is State.RIGHT]
         place, plain = self.names.index(name), self.plain
         wanted = self.expected[:, place]
         if all(self._fits(held[i], wanted[i]) for i in plain):

@@ -1,6 +1,7 @@
 """Lines of a target that lose something: a new tensor, the graph of gradients, a layer."""
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -30,19 +31,24 @@ _LAYERS = (
 )
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
 _NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
+_OF_ONES = re.compile(r"\.(un)?squeeze_?\(")
 _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
 
 
-def thrown_away(evidence: Evidence, read: Collection[str] | None = None) -> str:
+def thrown_away(
+    evidence: Evidence, read: Collection[str] | None = None, *, of_values: bool = False
+) -> str:
     """Say which line of a target makes a new tensor that nothing keeps, "" where none does.
 
-    With `read`, the names that a line reads: only a tensor made of one of these.
+    With `read`, the names that a line reads: only a tensor made of one of these. An axis of one
+    that is put in or taken out is not why values `of_values` are wrong.
     """
 
     def look(text: str, target: str) -> Sequence[tuple[int, str]]:
         found = _thrown(text, target)
-        return [place for place, names in found if read is None or names.intersection(read)]
+        kept = [place for place, names in found if read is None or names.intersection(read)]
+        return [one for one in kept if not (of_values and _OF_ONES.search(one[1]))]
 
     return _told(evidence, look, "`{}` makes a new tensor, and nothing keeps it")
 

@@ -202,7 +202,7 @@ def _next_step(difference: Difference, group: Group, evidence: Evidence) -> str:
         rough = f"{words.uncut}; or for a constant, such as an epsilon, that values hardly show"
         changed = cut_at(evidence) or slope_of_changed(evidence)
         return changed or (rough if difference.actual.value else words.uncut)
-    return thrown_away(evidence) or unknown_step(evidence.target)
+    return thrown_away(evidence, of_values=True) or unknown_step(evidence.target)
 
 
 def other_form(evidence: Evidence, call: Call) -> Judgement | None:
@@ -287,9 +287,7 @@ def called(evidence: Evidence, name: str) -> str:
         case Group.INPUT_GRADIENT:
             return f"the gradient of `{list(target.inputs)[int(named)]}`"
         case _:
-            role = evidence.roles.get(named)
-            own = evidence.words.name_of(role) if role else named
-            return f"the gradient of the parameter `{own}`"
+            return f"the gradient of the parameter `{evidence.own_name(named)}`"
 
 
 def _form(evidence: Evidence, answer: Answer) -> Judgement | None:

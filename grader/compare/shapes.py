@@ -286,8 +286,8 @@ RULES = (
     (r"subscripts in the equation \((\d+)\) .*dimensions \((\d+)\) for operand (\d+)", letters),
     (r"index out of range in self", table_too_short),
     (r"selected index k out of range", lambda *_: Reason(
-        "more of the largest numbers are asked for than there are: ask for as many as there are at "
-        "most, with min(...)")),
+        "more of the largest numbers are asked for than that axis has: is it the right axis? If "
+        "so, ask for as many as there are at most, with min(...)")),
     (r"probability tensor contains either", lambda *_: Reason(
         "what is drawn from holds a NaN, an infinite or a negative number: look at what makes it")),
     (r"split_sizes to sum exactly to (\d+) .*split_sizes=\[([\d, ]+)\]", sum_of_parts),

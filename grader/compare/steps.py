@@ -4,25 +4,23 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, pairwise, permutations
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 
 import numpy as np
 
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.lost import forgotten
+from grader.compare.occurrence import factor_of, occurs, only_moves, rearranged, same_values
 from grader.compare.outcomes import judge_call, lacks_bias
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
-from grader.worker.names import GIVEN, Group, of_group, operation_of, place_of
+from grader.worker.names import GIVEN, MOST_SEEN, Group, of_group, operation_of, place_of
 from grader.worker.protocol import Action
 
 UNEXPLAINED = "No known mistake explains all."
-_RTOL = 1e-7  # between float64's rounding and the least mistake; float32 gets the wider one
-_RTOL32 = 1e-4
-_AXES = 4  # more axes than this are not reordered
 _LARGEST = 4096  # numbers of a step that is looked for in slices
 _RUNS = 2  # in which a step has to be right: in one it may be so by chance
 
@@ -33,6 +31,8 @@ class StepsFound:
 
     states: Mapping[str, State]  # in the course's order
     scope: str = ""  # of which cases alone they are known, as part of a sentence
+    # of a wrong step: by which factor it is made, and in which case, where it never is as it is due
+    times: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def wrong(self) -> str:
@@ -66,7 +66,9 @@ class StepsFound:
         if upto:
             before = list(self.states.items())[: list(self.states).index(upto)]
             said = " ".join([*(f"{n} ✓" for n, s in before if s is State.RIGHT), f"{upto} ✗"])
-        return f"{UNEXPLAINED} Step by step{self.scope}: {said}."
+        often = "" if upto else self.times.get(self.wrong, "")
+        often = often and f" Your run has `{self.wrong}` {often}, and never as it is due."
+        return f"{UNEXPLAINED} Step by step{self.scope}: {said}.{often}"
 
     @property
     def complete(self) -> bool:
@@ -123,9 +125,18 @@ def find_steps(
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     held = {n for n in names if all(recorded[call.id].held_by(n) for call in runs)}
     steps = StepsFound(_states(evidence.target.step_levels, found, broken, held, stopped=stopped))
-    if not (broken or State.RIGHT in steps.states.values()):
+    if times := _times(steps.wrong, looks, evidence.case(runs[0]).name):
+        steps = replace(steps, times=times)
+    elif not (broken or State.RIGHT in steps.states.values()):
         steps = _without_the_unnamed(evidence, steps, [recorded[call.id] for call in runs])
     return replace(steps, scope=_scope(evidence, calls[0]))
+
+
+def _times(wrong: str, looks: Sequence["_Run"], case: str) -> dict[str, str]:
+    """By which factor a wrong step is made, and in which case; nothing where some run has none."""
+    factors = [look.multiple_of(wrong) for look in looks]
+    said = f"times {factors[0]:.3g} (in the case '{case}')"
+    return {wrong: said} if all(factors) else {}
 
 
 def _without_the_unnamed(
@@ -230,6 +241,7 @@ class _Run:
         lost = forgotten(evidence)
         kept = [name for name in seen if place_of(name)[:2] not in lost]
         self._made = [seen[name] for name in kept if operation_of(name) != GIVEN]
+        self._is_cut = len(seen) >= MOST_SEEN  # more may have been made
         self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
         self.unchanged: set[str] = set()  # steps that are an input, or one that is there already
@@ -264,10 +276,12 @@ class _Run:
                 return None  # it may have been made: it was not returned
         if any(same_values(wanted, array) for array in before):
             self.unchanged.add(name)  # which proves nothing
-            return None
+            own = self._recorded.held_by(name)
+            return False if own and not any(rearranged(wanted, one) for one in own) else None
         if place is None:
-            turned = not _moved(wanted, before) and occurs(wanted, self._made, turned=True)
-            return None if turned or not self._is_tried(name, wanted) else False
+            turned = not only_moves(wanted, before) and occurs(wanted, self._made, turned=True)
+            cut = self._is_cut and not self._recorded.held_by(name)
+            return None if cut or turned or not self._is_tried(name, wanted) else False
         as_it_is = passed and same_values(wanted, self._made[place])  # whatever has its name
         return True if as_it_is or self._is_kept(name, wanted) else None
 
@@ -278,7 +292,14 @@ class _Run:
         be in another order by now.
         """
         own = [a for a in self._recorded.held_by(name) if a.size == wanted.size]
-        return not own or (occurs(wanted, own) and _rearranged(wanted, own[-1]))
+        return not own or (occurs(wanted, own) and rearranged(wanted, own[-1]))
+
+    def multiple_of(self, name: str) -> float:
+        """By which number the last tensor that is a multiple of a step is, 0 where none is."""
+        if name not in self._expected:
+            return 0.0
+        factors = (factor_of(self._expected[name], array) for array in reversed(self._made))
+        return next((factor for factor in factors if factor), 0.0)
 
     def _is_tried(self, name: str, wanted: Array) -> bool:
         """Whether something other than the step is there in its place; if not, all is open.
@@ -300,28 +321,34 @@ class _Run:
         A step that only rearranges what came before it has to be there as it is: its values in
         another order prove nothing.
         """
-        moved = _moved(wanted, before)
+        moved = only_moves(wanted, before)
         for place, array in enumerate(self._made[start:], start):
             if same_values(wanted, array) or (not moved and occurs(wanted, [array])):
                 return place
-        return None if moved else self._place_in_slices(wanted, start)
+        # slices that only are in another order may be those of the step before
+        return self._place_in_slices(wanted, max(start - moved, 0), moved=moved)
 
-    def _place_in_slices(self, wanted: Array, start: int) -> int | None:
-        """Where the first of a step's slices comes, where it is made slice by slice."""
+    def _place_in_slices(self, wanted: Array, start: int, *, moved: bool) -> int | None:
+        """Where the first of a step's slices comes, where it is made slice by slice.
+
+        What only rearranges comes slice after slice, each as it is.
+        """
         for axis in range(wanted.ndim - 1 if wanted.size <= _LARGEST else 0):
             slices = np.moveaxis(wanted, axis, 0)
             found: list[int] = []
             for one in slices:
-                if (place := self._place_of_slice(one, start)) is None:
+                if (place := self._place_of_slice(one, start, moved=moved)) is None:
                     break
                 found.append(place)
-            if 1 < len(slices) == len(found):
+            if 1 < len(slices) == len(found) and not (moved and found != sorted(found)):
                 return min(found)
         return None
 
-    def _place_of_slice(self, wanted: Array, start: int) -> int | None:
-        made = enumerate(self._made[start:], start)
-        return next((place for place, array in made if occurs(wanted, [array])), None)
+    def _place_of_slice(self, wanted: Array, start: int, *, moved: bool) -> int | None:
+        for place, array in enumerate(self._made[start:], start):
+            if same_values(wanted, array) if moved else occurs(wanted, [array]):
+                return place
+        return None
 
 
 def rank_steps(
@@ -339,57 +366,3 @@ def rank_steps(
         if name in expected
     ]
     return sum(found), *found
-
-
-def _moved(wanted: Array, before: Sequence[Array]) -> bool:
-    """Whether a step only rearranges what came before it."""
-    return any(_rearranged(wanted, array) for array in before)
-
-
-def _rearranged(one: Array, other: Array) -> bool:
-    return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
-
-
-def same_values(expected: Array, values: Array) -> bool:
-    """Whether two tensors have one shape and the same values, each at its place."""
-    return expected.shape == values.shape and occurs(expected.ravel(), [values.ravel()])
-
-
-def occurs(step: Array, seen: Sequence[Array], *, turned: bool = False) -> bool:
-    """Whether one of the tensors holds a step's values, in whatever order of axes.
-
-    Axes of one size keep their order, unless `turned`: weights whose rows are columns are others.
-    """
-    alike = [array for array in seen if array.size == step.size]  # few are, and the rest is slow
-    return bool(alike) and _occurs(step.ravel(), alike, turned=turned)
-
-
-@np.errstate(over="ignore", invalid="ignore")  # a mask may be the least number that there is
-def _occurs(wanted: Array, seen: Sequence[Array], *, turned: bool) -> bool:
-    scale = np.abs(wanted).max(initial=0.0) + 1e-12
-    total, power = wanted.sum(), np.square(wanted).sum()
-    for array in seen:
-        room = (_RTOL if array.dtype == np.float64 else _RTOL32) * scale
-        flat = array.astype(np.float64)
-        if abs(flat.sum() - total) > room * wanted.size:
-            continue
-        if abs(np.square(flat).sum() - power) > 4 * room * scale * wanted.size:
-            continue
-        orders = orders_of(flat, turned=turned)
-        if any(np.abs(order.ravel() - wanted).max() <= room for order in orders):
-            return True
-    return False
-
-
-def orders_of(array: Array, *, turned: bool = False) -> list[Array]:
-    """Return an array in each order of its axes, those of one size in order unless `turned`."""
-    if array.ndim > _AXES:
-        return [array]
-    orders = permutations(range(array.ndim))
-    return [array.transpose(axes) for axes in orders if turned or _keeps_like_axes(array, axes)]
-
-
-def _keeps_like_axes(array: Array, axes: Sequence[int]) -> bool:
-    """Whether axes of one size stay in order."""
-    pairs = combinations(axes, 2)
-    return all(one < two or array.shape[one] != array.shape[two] for one, two in pairs)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from math import ceil, log10
 from typing import NamedTuple
 
+from grader.compare.covered import acts_in
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import StepsFound
+from grader.compare.steps import StepsFound, calls_to_record
 from grader.records.calls import Call
 from grader.records.key import KnownBug
 from grader.records.results import Diagnosis
@@ -166,6 +167,8 @@ def located(evidence: Evidence, steps: StepsFound | None) -> Diagnosis | None:
         hint = f"ook at how `{wrong}` is made of `{before[0]}`"
     elif known:  # they are there: which of them is used as what no value tells
         hint = f"ook at which of them `{wrong}` is made of, and how"
+    if wrong in steps.times:
+        hint = f"ook for a factor or a divisor of `{wrong}` that is missing, or is another one"
     return Diagnosis(
         target=evidence.target.name,
         bugs=(),
@@ -173,6 +176,17 @@ def located(evidence: Evidence, steps: StepsFound | None) -> Diagnosis | None:
         hint=f"The values of the steps before are right: l{hint}." if known else f"L{hint}.",
         evidence=steps.told(),
     )
+
+
+def first_broken(
+    evidence: Evidence, groups: Sequence[Sequence[KnownBug]], steps: StepsFound | None
+) -> Diagnosis | None:
+    """How far a run is right, by its steps and by the bugs that act in the cases looked at."""
+    cases = {evidence.case(call).name for call in calls_to_record(evidence)}
+    bugs = groups[0] if len(groups) == 1 else ()
+    acting = [bug for bug in bugs if any(acts_in(evidence, bug.id, case) for case in cases)]
+    broken, levels = broken_steps(evidence, acting), evidence.target.step_levels
+    return located(evidence, steps and steps.broken_by(broken, levels))
 
 
 def drawn(evidence: Evidence) -> Diagnosis | None:

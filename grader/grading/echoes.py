@@ -220,7 +220,17 @@ def may_explain(told: Mapping[str, Judged], other: CheckResult, check: CheckResu
     if own or right_values:
         here, there = (checks_failed_by(one.evidence, one.checks, bugs) for bugs in (own, known))
         return check.id not in here and (right_values or check.id in there)
+    if _compares(one, check) and not named and other.kind is Kind.NUMERIC:
+        alike = [own for own in used.checks if _compares(used, own)]
+        if alike and not any(own.failed for own in alike):
+            return False  # its answers agree with each other, though they are wrong
     return bool(named) or check.case is None or can_spoil(used.evidence, check.case)
+
+
+def _compares(judged: Judged, check: CheckResult) -> bool:
+    """Whether a check compares answers with each other."""
+    prop = judged.evidence.course.property_of(check.id)
+    return prop is not None and prop.compares
 
 
 def causes_of(exercise: Exercise, source: Source, target: str) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.compare.steps import occurs
+from grader.compare.occurrence import occurs
 from grader.course.models import Exercise, Target
 from grader.grading.exercise import Run
 from grader.grading.learnt import Learnt

@@ -9,8 +9,9 @@ import numpy as np
 
 from grader.compare.covered import acts_in
 from grader.compare.evidence import NOT_THERE, Evidence, Fault, Judgement, show_case
+from grader.compare.occurrence import same_values
 from grader.compare.outcomes import judge_call
-from grader.compare.steps import calls_to_record, find_steps, same_values
+from grader.compare.steps import calls_to_record, find_steps
 from grader.compare.wording import broken_steps
 from grader.course.models import Exercise, Target
 from grader.grading.letters import alike_sizes, name_sizes
@@ -108,13 +109,16 @@ class Trace:
     def letters(self, shape: Sequence[int]) -> str:
         """Return a shape in the lesson's letters, "" where a size could be two of them.
 
-        A letter stands twice only where it does so in a shape of the lesson's own.
+        A letter stands twice only where it does so in a shape of the lesson's own, and side by side
+        unless that is the shape.
         """
         named = self._letters(shape)
-        known = [step.values.shape for step in self.steps]
-        known += [array.shape for array in (self.expected or {}).values()]
-        twice = {letter for one in known for letter in _twice(self._letters(one))}
-        return named if _twice(named) <= twice else ""
+        shapes = [step.values.shape for step in self.steps]
+        shapes += [array.shape for array in (self.expected or {}).values()]
+        known = [self._letters(one) for one in shapes]
+        twice = {letter for one in known for letter in _twice(one)}
+        apart = any(f"{one}, {one}" not in named for one in _twice(named))
+        return named if named in known or (_twice(named) <= twice and not apart) else ""
 
     def _letters(self, shape: Sequence[int]) -> str:
         return name_sizes(shape, self.sizes, self.products)
@@ -280,7 +284,7 @@ def _steps(
                 name,
                 expected[name],
                 State.NOT_REACHED if ended and state is State.WRONG else state,
-                next(reversed(recorded.held_by(name)), None),
+                _in_its_form(recorded.held_by(name), expected[name]),
                 not _is_reshaped(expected[name], returned.get(name))
                 and any(same_values(expected[name], array) for array in seen),
                 any(same_values(expected[name].ravel(), array) for array in flat),
@@ -288,6 +292,12 @@ def _steps(
             )
         )
     return tuple(steps)
+
+
+def _in_its_form(held: Sequence[Array], expected: Array) -> Array | None:
+    """What a variable of a step's name ended up with, of as many axes if it had such."""
+    alike = [one for one in held if one.ndim == expected.ndim]
+    return next(reversed(alike or held), None)
 
 
 def _is_within(expected: Array, seen: Sequence[Array]) -> bool:

@@ -48,7 +48,7 @@ class Dtype(Kind):
         if all(_is_exact(evidence, call) for call in calls):
             return self._judge_float32(evidence).message
         if all(_is_float32(evidence, call) for call in calls):
-            return f"it computes in float32 where {_due(evidence)}"
+            return f"its numbers are float32's where {_due(evidence)}"
         others = [call for call in calls if _dtypes(evidence, call) != {"float64"}]
         if others and all(_is_exact(evidence, call) for call in calls if call not in others):
             cases = f"{len(others)} of {len(calls)} cases"

@@ -18,7 +18,8 @@ RIGHT_GIVEN = "Right values where every option is given."
 RIGHT_PLAIN = "Right values where no option is given."
 RIGHT_USUAL = "Right values in the usual cases."
 RIGHT_BARE = "Right values where the missing bias is zero."
-_RIGHT = (RIGHT_VALUES, RIGHT_BARE, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
+RIGHT_BESIDE = "Right values but for the deviations."  # several of which change some
+_RIGHT = (RIGHT_VALUES, RIGHT_BARE, RIGHT_BESIDE, RIGHT_GIVEN, RIGHT_PLAIN, RIGHT_USUAL)
 MOST_PRINTED = 40  # lines of what a submission prints
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 

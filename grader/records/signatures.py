@@ -28,6 +28,7 @@ class Code(IntEnum):
 
 _OF_VALUES = (Code.ENDED, Code.ERROR)
 _RAISED = list(AnswerStatus).index(AnswerStatus.RAISED)
+_ZERO = 1e-9  # what is less is none
 _ROOM = 0.08  # relative distance of statistics that are the same: several standard errors
 
 
@@ -210,6 +211,9 @@ class Suspects:
         apart = (np.abs(self.values - seen.values) / size).max(axis=2)
         room = np.where(seen.sampled, _ROOM, tolerance)
         same = (self.codes == seen.codes).all(axis=2) & (apart <= room)
+        # zeros are no rounded numbers: what is small in their place is something else
+        nothing = ~seen.sampled & (self.values == 0).all(axis=2)
+        same &= ~nothing | (np.abs(seen.values) < _ZERO).all(axis=1)
         return same, np.where(seen.sampled, 0.0, apart)
 
     def matching(self, seen: Signature, tolerance: float) -> list[tuple[tuple[str, ...], float]]:

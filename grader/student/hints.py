@@ -242,9 +242,8 @@ def _of_step(
     begins = [bug.lesson for bug in own if step and bug.step == step]
     # which trap it is nobody knows: what explains the formula fits whatever is wrong
     passages = tuple(p for p in find_passages(lesson, begins) if p.section == _FORMULAS)
-    hints = _ladder(
-        *_of_form(failed), diagnosis.hint, *_of_claims(failed), by_hand, _run(target, failed)
-    )
+    beside = (*_of_claims(failed), *_of_told(failed, diagnosis))
+    hints = _ladder(*_of_form(failed), diagnosis.hint, *beside, by_hand, _run(target, failed))
     return Advice(target.name, about, diagnosis.sentence, hints, passages)
 
 
@@ -361,8 +360,8 @@ def _mistake(check: CheckResult) -> str:
 
 
 def _ladder(*hints: str) -> tuple[str, ...]:
-    """Those hints that say something; the docstring is the last resort."""
-    return tuple(hint for hint in hints if hint) or (_DOCSTRING,)
+    """Those hints that say something, each once; the docstring is the last resort."""
+    return tuple(dict.fromkeys(filter(None, hints))) or (_DOCSTRING,)
 
 
 def _sentence(text: str) -> str:

@@ -343,7 +343,10 @@ def test_sentences_that_are_not_so_are_faults(
 
 @pytest.mark.parametrize(
     "said",
-    ["it computes in float32 where the input is float64", "`lin`, used as `expand`, has no bias"],
+    [
+        "its numbers are float32's where the input is float64",
+        "`lin`, used as `expand`, has no bias",
+    ],
 )
 def test_a_deviation_that_was_not_planted_is_a_fault(
     reported: Callable[..., Any], said: str

@@ -11,7 +11,7 @@ import pytest
 from support import ROOT, edited, find_check, plain_call, solution
 
 from grader.compare import signature
-from grader.compare.steps import occurs
+from grader.compare.occurrence import occurs
 from grader.course.load import CourseFolder
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine
@@ -349,7 +349,7 @@ def test_an_epsilon_is_not_said_to_be_float32(grade_text: Callable[..., Any]) ->
     assert (
         "its last digits are wrong, as float32, a rounded constant or an epsilon makes them" in told
     )
-    assert not any("computes in float32" in one for one in told)
+    assert not any("numbers are float32" in one for one in told)
 
 
 def test_diagnosis_sees_through_fused_layers(grade_text: Callable[..., Any]) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support import GradeText, edited, solution
 
-from grader.compare.steps import StepsFound, occurs
+from grader.compare.occurrence import occurs
+from grader.compare.steps import StepsFound
 from grader.records.results import Diagnosis, ExerciseResult, State, Status
 
 SOURCE = solution("exercise3_multi_head.py")

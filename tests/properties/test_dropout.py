@@ -30,7 +30,7 @@ def test_dropout_of_whole_rows_is_told_as_that(grade_text: GradeText) -> None:
         "in training mode numbers that lie side by side along `k` are not dropped independently"
     )
     assert check.next_step == "follow the hint above"
-    assert "dropout drops whole rows or columns" in result.diagnoses[0].sentence
+    assert "dropout drops whole rows, columns or samples" in result.diagnoses[0].sentence
 
 
 def test_mask_of_whole_columns_is_told_as_that(grade_text: GradeText) -> None:

@@ -1,9 +1,11 @@
 """What is told of a run is so: its lines, its places, its steps, and what leads on from them."""
 
 import click
+import numpy as np
 import pytest
 from support import GradeText, all_told, edited, find_check, solution
 
+from grader.compare.occurrence import factor_of
 from grader.grading.engine import Engine
 from grader.grading.exercise import Run
 from grader.grading.exhibits import exhibits_of
@@ -16,6 +18,8 @@ ATTENTION = solution("exercise1")
 PROJECTION = solution("exercise2")
 HEADS = solution("exercise3")
 NETWORK = solution("exercise4")
+LAYER = solution("exercise5")
+POSITIONS = solution("exercise6")
 _SCALED_LATE = (  # `scores` are the products alone
     ("    scores = products * factor  # (b, q, s)\n", ""),
     ("torch.softmax(scores, dim=-1)  # (b, q, s)", "torch.softmax(scores * factor, dim=-1)"),
@@ -171,3 +175,145 @@ def test_steps_of_an_option_are_told_of_its_case(grade_text: GradeText) -> None:
     told = all_told(grade_text({"exercise4": text}), "FeedForward")
     assert "Step by step, in the case 'GELU': hidden ✓ activated ✗." in told
     assert "look at how `activated` is made of `hidden`" in told
+
+
+def test_step_of_which_a_multiple_is_made_is_told_with_its_factor(grade_text: GradeText) -> None:
+    """No bug divides by the square of d: 5 to the power of -1.5 is 0.0894."""
+    made = "scores = products * factor  # (b, q, s)\n    weights = torch.softmax(scores, dim=-1)"
+    own = "weights = torch.softmax(query @ key.mT / query.size(-1) ** 2, dim=-1)"
+    result = grade_text({"exercise1": edited(ATTENTION, (f"    {made}", f"    {own}"))})
+    told = all_told(result, "attention_weights")
+    assert "scores ✗. Your run has `scores` times 0.0894 (in the case 'main'), and never" in told
+    assert "Look for a factor or a divisor of `scores`" in told
+
+
+@pytest.mark.parametrize(
+    ("came", "factor"),
+    [
+        ([[2.0, 4.0], [6.0, 8.0]], 2.0),
+        ([[2.0, 6.0], [4.0, 8.0]], 0.0),
+        ([[2.0, 4.0, 6.0, 8.0]], 0.0),
+        ([[2.0, 4.0], [6.0, np.inf]], 0.0),
+    ],
+)
+def test_multiple_has_the_shape_and_every_number(came: list[list[float]], factor: float) -> None:
+    assert factor_of(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array(came)) == factor
+
+
+def test_few_different_numbers_are_no_step_of_which_something_is_a_multiple() -> None:
+    assert factor_of(np.array([1.0, 2.0, 2.0, 1.0]), np.array([2.0, 4.0, 4.0, 2.0])) == 0
+
+
+def test_cases_of_one_item_alone_name_no_mistake(grade_text: GradeText) -> None:
+    """With one query, a second softmax over the queries gives what the first one would."""
+    text = edited(
+        ATTENTION,
+        (
+            "    output = weights @ value",
+            "    output = torch.softmax(weights, dim=1) @ value",
+        ),
+    )
+    told = all_told(grade_text({"exercise1": text}), "scaled_dot_product_attention")
+    assert "scores ✓ weights ✓ output ✗" in told
+    assert "the softmax runs over the queries" not in told
+
+
+def test_right_values_are_not_said_to_be_so_where_two_things_change_them(
+    grade_text: GradeText,
+) -> None:
+    text = edited(
+        NETWORK,
+        ("nn.Linear(size, embed_dim)", "nn.Linear(size, embed_dim, bias=False)"),
+        ('nn.ReLU() if activation == "relu" else nn.GELU()', "nn.ReLU()"),
+    )
+    told = all_told(grade_text({"exercise4": text}), "FeedForward")
+    assert "Right values but for the deviations. Two deviations" in told
+
+
+def test_axis_of_one_that_nothing_keeps_is_not_why_values_are_wrong(grade_text: GradeText) -> None:
+    text = edited(
+        POSITIONS,
+        ("frequencies = 10000.0**-exponents", "frequencies = 777.0**-exponents"),
+        ("    return encoding\n", "    encoding.unsqueeze(0)\n    return encoding\n"),
+    )
+    result = grade_text({"exercise6": text})
+    assert "nothing keeps it" not in find_check(result, "sinusoidal_encoding/numeric").next_step
+
+
+def test_gradient_is_told_by_the_name_that_the_code_gives(grade_text: GradeText) -> None:
+    norm = """class Norm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.gamma = nn.Parameter(torch.ones(size))
+        self.beta = nn.Parameter(torch.zeros(size))
+
+    def forward(self, x):
+        y = nn.functional.layer_norm(x, x.shape[-1:], eps=1e-5)
+        return y * self.gamma.detach() + self.gamma - self.gamma.detach() + self.beta
+
+
+class EncoderLayer"""
+    text = edited(
+        LAYER,
+        ("class EncoderLayer", norm),
+        ("self.norm1 = nn.LayerNorm(embed_dim)", "self.norm1 = Norm(embed_dim)"),
+        ("self.norm2 = nn.LayerNorm(embed_dim)", "self.norm2 = Norm(embed_dim)"),
+        ("from torch import", "import torch\nfrom torch import"),
+    )
+    check = find_check(grade_text({"exercise5": text}), "EncoderLayer/gradient")
+    assert "parameter `norm1.gamma`" in check.message
+
+
+def test_heads_that_are_cut_off_one_by_one_are_no_wrong_step(shipped_engine: Engine) -> None:
+    made = """split = x.reshape(b, t, num_heads, d)  # (b, t, h, d)
+    heads_first = split.transpose(1, 2)  # (b, h, t, d)
+    folded = heads_first.reshape(b * num_heads, t, d)  # (b*h, t, d)"""
+    text = edited(HEADS, (made, "folded = torch.cat(x.chunk(num_heads, -1), 0)"))
+    text = text.replace("from torch import", "import torch\nfrom torch import", 1)
+    shown = _explained(shipped_engine, "exercise3", "fold_heads", text)
+    assert "✗" not in _line_of(shown, "heads_first")
+
+
+def test_bug_whose_other_cases_another_one_keeps_from_raising_is_named(
+    grade_text: GradeText,
+) -> None:
+    """Shifted by two alone, the code refuses a text whose padding is counted here."""
+    text = edited(
+        solution("exercise10"),
+        ("predictions = logits[:, :-1]", "predictions = logits[:, :-2]"),
+        ("targets = tokens[:, 1:]", "targets = tokens[:, 2:]"),
+        ("places = torch.arange(1, t,", "places = torch.arange(2, t,"),
+        ("real = places < lengths[:, None]", "real = places <= lengths[:, None]"),
+        ("loss = losses.mean()", "loss = losses.sum()"),
+    )
+    told = all_told(grade_text({"exercise10": text}), "next_token_loss")
+    assert "Your `predictions` is what comes out when the tokens are shifted by two" in told
+
+
+def test_step_is_named_by_no_bug_that_breaks_one_that_is_right_beside_it(
+    grade_text: GradeText,
+) -> None:
+    """Values that are the keys come of a wrong order of the three as well: then the keys differ."""
+    text = edited(
+        PROJECTION,
+        (
+            "        output = scaled_dot_product_attention(queries, keys, values)  # (b, t, d)",
+            "        values = keys\n"
+            "        scores = queries @ keys.mT * x.size(2) ** -0.5\n"
+            "        output = (torch.softmax(scores, dim=-1) @ values).detach()",
+        ),
+    )
+    text = text.replace("from torch import", "import torch\nfrom torch import", 1)
+    told = all_told(grade_text({"exercise2": text}), "AttentionHead")
+    assert "keys ✓ values ✗" in told
+    assert "are taken as" not in told
+
+
+def test_norm_in_front_is_the_first_wrong_step_where_none_is_due(grade_text: GradeText) -> None:
+    """There the input is that step, which proves nothing; what its variable holds does."""
+    text = edited(
+        LAYER,
+        ("attention_input = self.norm1(x) if self.norm_first else x", "attention_input = 3 * x"),
+        ("attention_sum = x + ", "attention_sum = 2 * x + "),
+    )
+    assert "attention_input ✗" in all_told(grade_text({"exercise5": text}), "EncoderLayer")

@@ -46,7 +46,7 @@ _FORMS = (
 )
 # what a deviation's sentence says, and the kinds of those of which it is so
 _TOLD = (
-    ("computes in float32|last digits are wrong", ("float32",)),
+    ("numbers are float32|last digits are wrong", ("float32",)),
     ("dropout acts although", ("dropout",)),
     ("no dropout acts", ("no-dropout",)),
     (_DRAWN, ()),
