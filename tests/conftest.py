@@ -82,6 +82,18 @@ def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[
     Two bugs at once and smaller inputs are not looked for, which takes long; the sample class
     has both.
     """
+    return _grader(folder, keys, warm)
+
+
+@pytest.fixture(scope="session")
+def grade_alone(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[..., Any]:
+    """Return a function that grades texts where no stand-in has the parts of a file itself."""
+    return _grader(folder, keys, warm, parts=False)
+
+
+def _grader(
+    folder: CourseFolder, keys: Keys, warm: WarmProcess, *, parts: bool = True
+) -> Callable[..., Any]:
     standins = Standins.of(folder)
     alone = replace(keys, pairs=lambda _: {})
 
@@ -94,7 +106,8 @@ def grade_text(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Callable[
             sources[exercise_id] = Source(file, units=((file, text),))
         first = next(iter(texts))
         exercise = course.course.exercise(first)
-        engine = Engine(course, alone, standins, warm)
+        served = {s: t for s, t in standins.sources.items() if parts or s != exercise.stem}
+        engine = Engine(course, alone, replace(standins, sources=served), warm)
         return engine.run(exercise, Submission(sources), quick=True).result
 
     return graded

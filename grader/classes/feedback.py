@@ -18,7 +18,8 @@ from grader.course.lesson import Passage
 from grader.course.load import CourseFolder
 from grader.course.models import Course
 from grader.grading.exhibits import Exhibit
-from grader.records.results import ExerciseResult, result_from_json
+from grader.records.results import ExerciseResult
+from grader.records.results_read import result_from_json
 from grader.records.subtotals import Subtotal
 
 _OWN = "SELECT exercise, absent, result FROM results WHERE student = ?"

@@ -12,7 +12,8 @@ from grader.classes.adjustments import FILE, Known, read_adjustments
 from grader.classes.people import NOTHING, UNGRADED, WITHDRAWN, Member, read_members
 from grader.classes.scores import ExerciseScore, Judge, Scores, StudentScores
 from grader.records.calls import PUBLIC
-from grader.records.results import Diagnosis, Status, diagnosis_from_json
+from grader.records.results import Diagnosis, Status
+from grader.records.results_read import diagnosis_from_json
 from grader.records.text import counted
 
 

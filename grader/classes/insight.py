@@ -28,7 +28,8 @@ from grader.classes.statistics import (
 from grader.classes.summary import Summary
 from grader.course.load import CourseFolder
 from grader.records.ids import CheckId
-from grader.records.results import Diagnosis, Status, diagnosis_from_json
+from grader.records.results import Diagnosis, Status
+from grader.records.results_read import diagnosis_from_json
 
 _TOPICS = 8
 _SHARE = 0.1  # of those who handed in, from which on a class should hear of something again

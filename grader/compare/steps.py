@@ -103,9 +103,8 @@ def find_steps(
 ) -> StepsFound | None:
     """Return what is known of each step; None where there are none, or nothing ran.
 
-    `recorded` are answers by call, and `told` the steps, in order, that a diagnosis names. Where no
-    step is right, code may go another way: then a step is wrong only if a variable of its name is,
-    or one of several results.
+    `recorded` are answers by call, `told` the steps that a diagnosis names, in order. Where no step
+    is right, code may go another way: one is wrong if its variable is, or one of several results.
     """
     calls = [call for call in evidence.calls if call.id in recorded]
     runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
@@ -125,11 +124,10 @@ def find_steps(
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     held = {n for n in names if all(recorded[call.id].held_by(n) for call in runs)}
     steps = StepsFound(_states(evidence.target.step_levels, found, broken, held, stopped=stopped))
-    if times := _times(steps.wrong, looks, evidence.case(runs[0]).name):
-        steps = replace(steps, times=times)
-    elif not (broken or State.RIGHT in steps.states.values()):
+    times = _times(steps.wrong, looks, evidence.case(runs[0]).name)
+    if not (times or broken or State.RIGHT in steps.states.values()):
         steps = _without_the_unnamed(evidence, steps, [recorded[call.id] for call in runs])
-    return replace(steps, scope=_scope(evidence, calls[0]))
+    return replace(steps, scope=_scope(evidence, calls[0]), times=times)
 
 
 def _times(wrong: str, looks: Sequence["_Run"], case: str) -> dict[str, str]:

@@ -36,6 +36,7 @@ def in_public_words(hidden: ExerciseResult, public: ExerciseResult) -> ExerciseR
         result,
         diagnoses=tuple(one for one in public.diagnoses if one.target in wrong),
         notes=tuple(dict.fromkeys((*public.notes, *hidden.notes))),
+        beside=public.beside,
     )
 
 

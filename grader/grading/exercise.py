@@ -1,6 +1,6 @@
 """Grades one submission: runs it, compares, and adds up. Plain data in, plain data out."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,10 +15,11 @@ from grader.checks.judge import (
     name_causes,
     point_to_hint,
 )
+from grader.checks.told import told_by_name, without_comparisons
 from grader.checks.unheard import calls_to_try
 from grader.compare.covered import checks_failed_by
 from grader.compare.diagnosis import diagnose
-from grader.compare.evidence import FOLLOW_HINT, UNKNOWN, Evidence
+from grader.compare.evidence import Evidence
 from grader.compare.known_partly import known_partly, known_split
 from grader.compare.known_steps import known_step
 from grader.compare.known_structure import known_structure
@@ -47,12 +48,11 @@ from grader.grading.echoes import (
 )
 from grader.grading.jobs import Standins, job_kinds, job_of
 from grader.grading.notes import notes_of
+from grader.grading.parts import Beside, beside_right_parts
 from grader.grading.rounds import Rounds
-from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source, Submission
-from grader.records.answers import AnswerStatus
-from grader.records.calls import PLAIN, PUBLIC
-from grader.records.ids import CheckId
+from grader.records.answers import Answer, AnswerStatus
+from grader.records.calls import PLAIN, PUBLIC, Call
 from grader.records.key import AnswerKey
 from grader.records.results import (
     MOST_PRINTED,
@@ -62,7 +62,7 @@ from grader.records.results import (
     Kind,
     Status,
 )
-from grader.records.text import as_step, clean, without_folder
+from grader.records.text import clean, without_folder
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,17 @@ class Run:
     result: ExerciseResult  # on hidden cases without a word, see `discretion`
     evidence: Mapping[str, Evidence] = field(default_factory=dict)  # by target
     rounds: Rounds | None = None
+    beside: Mapping[str, Beside] = field(default_factory=dict)  # right parts, by target
     silent: bool = False  # something is to be told of it, and it says nothing
+
+    def record(self, calls: Sequence[Call]) -> dict[str, Answer]:
+        """Make calls once more, and return every tensor that they made."""
+        if self.rounds is None:
+            return {}
+        made = self.rounds.record([call for call in calls if call.target not in self.beside])
+        for target, one in self.beside.items():
+            made |= one.rounds.record([call for call in calls if call.target == target])
+        return made
 
 
 @np.errstate(all="ignore")  # what a submission returns may overflow anything made of it
@@ -102,10 +112,10 @@ def run_exercise(
     uses = {one.name: causes_of(exercise, source, one.name) for one in exercise.targets}
     rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, uses, trains)
     rounds.run(shared.child(key.plan.split))
-    evidence = _evidence_of(exercise, source, rounds)
+    evidence, beside = beside_right_parts(exercise, source, rounds, standins)
     if key.plan.split != PUBLIC:
         return _run_without_words(exercise, source, evidence)
-    return _run_with_words(exercise, source, evidence, rounds, pairs, quick=quick)
+    return _run_with_words(exercise, source, evidence, rounds, beside, pairs, quick=quick)
 
 
 def _run_with_words(
@@ -113,26 +123,30 @@ def _run_with_words(
     source: Source,
     evidence: Mapping[str, Evidence],
     rounds: Rounds,
+    beside: Mapping[str, Beside],
     pairs: Pairs,
     *,
     quick: bool,
 ) -> Run:
-    causes = partial(causes_of, exercise, source)
+    causes = partial(_causes_of, exercise, source, beside)
+    runs = {name: one.rounds for name, one in beside.items()}
     told: dict[str, Judged] = {}
-    for target in exercise.targets:
-        used = [told[name] for name in causes(target.name) if name in told]
-        told[target.name] = _judge(look_behind(evidence[target.name], used), rounds, pairs)
+    for name in (target.name for target in exercise.targets):
+        used = [told[one] for one in causes(name) if one in told]
+        told[name] = _judge(look_behind(evidence[name], used), runs.get(name, rounds), pairs)
     judged = list(told.values())
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for it may take what is left of the submission's time
-        found = _with_small_inputs(found, evidence, rounds)
+        found = _with_small_inputs(found, evidence, rounds, runs)
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
     checks = name_causes(found, causes, of_values, partial(may_explain, told))
     checks = name_earlier(last, found, checks)
     rounds.clock = Clock(rounds.limits, 1)  # what runs from here on shows, and takes nobody's time
-    return Run(_sum_up(exercise, source, checks, judged, shown), last, rounds)
+    parts = {name: tuple(one.parts) for name, one in beside.items()}
+    result = replace(_sum_up(exercise, source, checks, judged, shown), beside=parts)
+    return Run(result, last, rounds, beside)
 
 
 def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
@@ -142,23 +156,12 @@ def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str
     return Run(result, silent=noted or any(c.status is not Status.PASSED for c in checks))
 
 
-def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds) -> dict[str, Evidence]:
-    """Return what the checks of each target look at."""
-    answers = rounds.answers
-    return {
-        target.name: Evidence(
-            rounds.course,
-            exercise,
-            target,
-            rounds.key,
-            source,
-            answers,
-            rounds.answers32,
-            rounds.firsts[target.earlier].greeting,
-            find_forbidden(source, exercise.forbidden_for(target), [target.name]),
-        )
-        for target in exercise.targets
-    }
+def _causes_of(
+    exercise: Exercise, source: Source, beside: Mapping[str, Beside], target: str
+) -> list[str]:
+    """Return the targets that one uses as the submission wrote them."""
+    replaced = beside[target].parts if target in beside else ()
+    return [name for name in causes_of(exercise, source, target) if name not in replaced]
 
 
 def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
@@ -171,9 +174,9 @@ def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
             evidence, known = other, again
     found = led_by_text(evidence, known.diagnosis)
     covered = checks_failed_by(evidence, results, found.bugs if found else ())
-    results = _told_by_name(tell(evidence, known.deviations, results), covered)
+    results = told_by_name(tell(evidence, known.deviations, results), covered)
     if found and replace(found, deviations=()) == drawn(evidence):
-        results = _without_comparisons(evidence, results, found.hint)
+        results = without_comparisons(evidence, results, found.hint)
     if found and found.bugs:
         results = point_to_hint(evidence, results, found, behind.own(found.bugs))
     return Judged(evidence, results, found, notes_of(evidence, wrong=is_wrong(results)))
@@ -193,44 +196,22 @@ def _rearranged(
 
 
 def _with_small_inputs(
-    results: Sequence[CheckResult], evidence: Mapping[str, Evidence], rounds: Rounds
+    results: Sequence[CheckResult],
+    evidence: Mapping[str, Evidence],
+    rounds: Rounds,
+    runs: Mapping[str, Rounds],
 ) -> list[CheckResult]:
     """Return results in which a failed property has the smallest input that shows it.
 
     The search has a file's time of its own, within the submission's: a busy machine is to tell the
-    same.
+    same. `runs` are those of targets beside right parts.
     """
     from grader.grading.shrink import shrunk  # Hypothesis, which a class does not need
 
     asked, end = [(evidence[result.target], result) for result in results], rounds.clock.end()
+    jobs = {name: runs.get(name, rounds).jobs[own.target.earlier] for name, own in evidence.items()}
     with rounds.clock.running():
-        return [shrunk(o, r, rounds.warm, rounds.jobs[o.target.earlier], end) for o, r in asked]
-
-
-def _told_by_name(results: Sequence[CheckResult], covered: Set[CheckId]) -> list[CheckResult]:
-    """Mark that a mistake says what options do to shapes, but not at which line they end."""
-    return [
-        replace(r, told=True)
-        if r.id in covered and r.failed and r.kind is Kind.SHAPE and r.id.name and not r.place
-        else r
-        for r in results
-    ]
-
-
-def _without_comparisons(
-    evidence: Evidence, results: Sequence[CheckResult], hint: str
-) -> list[CheckResult]:
-    """Mark as told what fails because two calls differ by chance, and lead to the hint."""
-    kinds = evidence.course.properties(evidence.exercise, evidence.target)
-    claims = {one.name for one in kinds if one.claim}
-    told = []
-    for r in results:
-        if r.failed and r.kind is Kind.PROPERTY and r.id.name not in claims and r.case:
-            r = replace(r, told=True, next_step=r.next_step if r.told else as_step(hint))
-        elif r.next_step in UNKNOWN:
-            r = replace(r, next_step=FOLLOW_HINT)
-        told.append(r)
-    return told
+        return [shrunk(o, r, rounds.warm, jobs[o.target.name], end) for o, r in asked]
 
 
 @dataclass(frozen=True)

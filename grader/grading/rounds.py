@@ -67,6 +67,7 @@ class Rounds:
     clock: Clock  # of the whole submission
     uses: Mapping[str, Sequence[str]]  # by target, those of the same file that its text names
     trains: bool = False  # whether trainings are run
+    only: str = ""  # the one target whose calls are made; "" for all
     left: float = field(init=False, default=0.0)  # seconds that children may still run
     told: str = field(init=False, default="")  # the limit that is reached then
     firsts: dict[Earlier, Collected] = field(default_factory=dict)
@@ -321,7 +322,9 @@ class Rounds:
             self.answers32 |= answers
 
     def _calls(self, kind: Earlier) -> list[Call]:
-        return [call for call in self.key.plan.calls if call.earlier == kind]
+        plan = self.key.plan
+        calls = plan.of_target(self.only) if self.only else plan.calls
+        return [call for call in calls if call.earlier == kind]
 
     def _collect(
         self,

@@ -170,7 +170,7 @@ def trace_target(target: Target, run: "Run") -> Trace | None:
 def _trace_all(targets: Sequence[Target], run: "Run") -> dict[str, Trace | None]:
     calls = {target.name: _calls_of(target, run) for target in targets}
     every = [call for some in calls.values() for call in some]
-    answers = run.rounds.record(every) if run.rounds else {}
+    answers = run.record(every)
     return {
         t.name: _trace(t, run, some, answers) if (some := calls[t.name]) else None for t in targets
     }

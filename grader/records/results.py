@@ -1,6 +1,6 @@
 """What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -265,11 +265,24 @@ class ExerciseResult:
     diagnoses: tuple[Diagnosis, ...] = ()
     notes: tuple[str, ...] = ()  # what a person should know that costs nothing
     output: str = ""  # the first MOST_PRINTED lines that the submission printed
+    # by target, the parts of its file that are wrong: it was judged with right ones in their place
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and what targets were judged with, which no person need look at."""
+        return (*self.notes, *(_of_parts(name, parts) for name, parts in self.beside.items()))
 
     @property
     def targets(self) -> tuple[CheckGroup, ...]:
         """The checks by target."""
         return _grouped(self.checks, lambda check: check.target)
+
+
+def _of_parts(target: str, parts: Sequence[str]) -> str:
+    names, several = " and ".join(f"`{name}`" for name in parts), len(parts) > 1
+    right, yours = ("right", "yours, which are") if several else ("a right", "yours, which is")
+    return f"`{target}`: judged with {right} {names} in place of {yours} not right yet"
 
 
 @dataclass(frozen=True)
@@ -324,6 +337,7 @@ def result_to_json(result: ExerciseResult) -> dict[str, Any]:
             for d in result.diagnoses
         ],
         "notes": list(result.notes),
+        "beside_right_parts": {name: list(parts) for name, parts in result.beside.items()},
     }
 
 
@@ -342,57 +356,3 @@ def _check_to_json(check: CheckResult) -> dict[str, Any]:
         "actual": check.actual.to_json(),
         "case": check.case.to_json() if check.case else {},
     }
-
-
-def result_from_json(plain: Mapping[str, Any], title: str = "") -> ExerciseResult:
-    """Read `result_to_json`'s data back; places and printed text are not among them."""
-    return ExerciseResult(
-        plain["exercise"],
-        title,
-        Status(plain["status"]),
-        plain["score"],
-        plain["max_score"],
-        tuple(_check_from_json(check) for check in plain["checks"]),
-        tuple(diagnosis_from_json(one) for one in plain["diagnoses"]),
-        tuple(plain["notes"]),
-    )
-
-
-def diagnosis_from_json(plain: Mapping[str, Any]) -> Diagnosis:
-    """Read a diagnosis of `result_to_json`'s data back."""
-    return Diagnosis(
-        plain["target"],
-        tuple(plain["bugs"]),
-        plain["step"],
-        plain["hint"],
-        plain["evidence"],
-        tuple(plain.get("deviations", ())),
-    )
-
-
-def _check_from_json(plain: Mapping[str, Any]) -> CheckResult:
-    case = plain["case"]
-    return CheckResult(
-        CheckId.parse(plain["id"]),
-        Status(plain["status"]),
-        plain["score"],
-        plain["max_score"],
-        plain["message"],
-        plain["next_step"],
-        _facts_from_json(plain["expected"]),
-        _facts_from_json(plain["actual"]),
-        ShownCase(**case) if case else None,
-        told=plain.get("told", False),
-    )
-
-
-def _facts_from_json(plain: Mapping[str, Any]) -> Facts:
-    if not plain:  # of what passed
-        return Facts()
-    said = dict(plain)
-    for name in ("shape", "index"):
-        if name in said:
-            said[name] = tuple(said[name])
-    if isinstance(said.get("parameters"), list):
-        said["parameters"] = tuple(Sized(n, tuple(shape)) for n, shape in said["parameters"])
-    return Facts(**said)

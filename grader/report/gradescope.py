@@ -27,7 +27,7 @@ def results_json(
         for place, test in enumerate(_tests(result), 1)
     ]
     together = f"{number(document.score)} / {number(document.max_score)} points"
-    own = [f"{r.exercise}: {ended(note)}" for r in document.results for note in r.notes]
+    own = [f"{r.exercise}: {ended(note)}" for r in document.results for note in r.all_notes]
     plain = {
         "score": round(document.score, 4),
         "execution_time": round(seconds, 1),

@@ -114,7 +114,7 @@ def note_lines(result: ExerciseResult, width: int) -> list[str]:
     """Return what a person should know that costs nothing."""
     return [
         line
-        for note in result.notes
+        for note in result.all_notes
         for line in wrapped(ended(note), width, first="  Note: ", hang=8)
     ]
 

@@ -84,6 +84,7 @@ def _only(result: ExerciseResult, score: CellScore, notes: Sequence[str]) -> Exe
         checks=score.checks,
         diagnoses=tuple(d for d in result.diagnoses if d.target in failed),
         notes=(*result.notes, *notes) if score.kind in (first, Kind.SHAPE) else (),
+        beside=result.beside if score.kind in (first, Kind.SHAPE) else {},
         output=result.output if score.kind is first else "",
     )
 

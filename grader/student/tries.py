@@ -102,6 +102,7 @@ def reminder(
     if not folder.shipped:
         return ""
     wrong = {check.target for check in result.checks if check.status is not Status.PASSED}
+    wrong.update(result.beside)  # they use what is wrong
     right = {check.target for check in result.checks} - wrong
     ready = [
         one

@@ -123,12 +123,12 @@ def test_another_epsilon_is_not_called_float32(grade_text: GradeText) -> None:
 
 
 def test_a_classifier_without_its_last_bias_is_built_of_correct_parts(
-    grade_text: GradeText,
+    grade_alone: GradeText,
 ) -> None:
     line = "self.to_logits = nn.Linear(embed_dim, num_classes)"
     text = edited(solution("exercise7"), (line, line[:-1] + ", bias=False)"))
     own = {f"exercise{number}": solution(f"exercise{number}") for number in range(1, 7)}
-    result = grade_text({"exercise7": text, **own})
+    result = grade_alone({"exercise7": text, **own})
     lost = [c.id for c in result.checks if c.score < c.max_score and c.target == "build_classifier"]
     assert [check.in_target for check in lost] == ["property/registered"]
     assert not any("cannot be built" in note for note in result.notes)

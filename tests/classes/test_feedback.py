@@ -24,7 +24,8 @@ from grader.course.load import CourseFolder, load_course
 from grader.errors import UsageError
 from grader.grading.exercise import Run
 from grader.records.people import Identity, Person, Platform
-from grader.records.results import Status, result_from_json, result_to_json
+from grader.records.results import Status, result_to_json
+from grader.records.results_read import result_from_json
 from grader.records.text import clean
 from grader.report.pages import render_class
 

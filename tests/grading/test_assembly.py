@@ -364,7 +364,7 @@ def test_factory_of_other_parts_of_another_size_is_not(grade_text: GradeText) ->
     assert (check.status, check.score) == (Status.SKIPPED, 0)
 
 
-def test_of_what_is_registered_too_much_that_comes_first(grade_text: GradeText) -> None:
+def test_of_what_is_registered_too_much_that_comes_first(grade_alone: GradeText) -> None:
     """Of more parameters than fit a line, those that nobody asked for are the ones to read."""
     head = "self.head = nn.Linear(embed_dim, vocab_size, bias=False)\n        "
     text = edited(
@@ -374,6 +374,6 @@ def test_of_what_is_registered_too_much_that_comes_first(grade_text: GradeText) 
         ("hidden @ self.token_embedding.weight.T", "self.head(hidden)"),
     )  # fmt: skip
     texts = {f"exercise{i}": solution(f"exercise{i}") for i in (*range(1, 6), 8)}
-    result = grade_text({"exercise10": text, **texts})
+    result = grade_alone({"exercise10": text, **texts})
     told = find_check(result, "build_language_model/property/registered").message
     assert re.search(r"than the \d+ it needs: it has `head.weight` ", told)

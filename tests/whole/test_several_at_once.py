@@ -140,7 +140,7 @@ def test_given_scale_that_divides_is_named(grade_text: GradeText) -> None:
     assert "the scores are divided by a given scale" in said
 
 
-def test_epsilon_of_the_own_norm_is_not_that_of_a_layer_too(grade_text: GradeText) -> None:
+def test_epsilon_of_the_own_norm_is_not_that_of_a_layer_too(grade_alone: GradeText) -> None:
     """The norm that the layer uses has it already, so no other is meant."""
     text = edited(
         _DECODER,
@@ -151,12 +151,12 @@ def test_epsilon_of_the_own_norm_is_not_that_of_a_layer_too(grade_text: GradeTex
             "        cross_attention_input = self.norm2(self_attention_sum)",
         ),
     )
-    said = all_told(grade_text({"exercise9": text}), "DecoderLayer")
+    said = all_told(grade_alone({"exercise9": text}), "DecoderLayer")
     assert "epsilon is another number than 1e-5" in said
     assert "; or " not in said
 
 
-def test_part_of_what_fails_is_put_down_to_what_is_used(grade_text: GradeText) -> None:
+def test_part_of_what_fails_is_put_down_to_what_is_used(grade_alone: GradeText) -> None:
     text = edited(
         _DECODER,
         ("output = self.weight * normed + self.bias", "output = self.weight * normed"),
@@ -165,7 +165,7 @@ def test_part_of_what_fails_is_put_down_to_what_is_used(grade_text: GradeText) -
             "normed = centred / (x.std(dim=-1, keepdim=True) + self.eps)",
         ),
     )
-    result = grade_text({"exercise9": text})
+    result = grade_alone({"exercise9": text})
     said = all_told(result, "DecoderLayer")
     assert "he same mistake as in `LayerNorm`." in said, said
 
@@ -533,7 +533,7 @@ def test_deviation_beside_wrong_values_has_a_next_step(grade_text: GradeText) ->
     assert any("rate that is given" in part.step_of(remark) for remark in found.remarks)
 
 
-def test_of_what_draws_show_alike_the_mistake_of_the_part_is_told(grade_text: GradeText) -> None:
+def test_of_what_draws_show_alike_the_mistake_of_the_part_is_told(grade_alone: GradeText) -> None:
     text = edited(solution("exercise11"), ("logits / temperature", "logits * temperature"))
-    found = [d for d in grade_text({"exercise11": text}).diagnoses if d.target == "generate"]
+    found = [d for d in grade_alone({"exercise11": text}).diagnoses if d.target == "generate"]
     assert [one.bugs for one in found] == [("temperature-multiplied",)]

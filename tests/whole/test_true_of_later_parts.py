@@ -39,10 +39,10 @@ def test_a_generator_whose_seed_alone_is_heard_is_not_called_unheard(
     assert _bugs(result, "generate") == set()
 
 
-def test_an_option_that_is_handed_on_is_followed_there(grade_text: GradeText) -> None:
+def test_an_option_that_is_handed_on_is_followed_there(grade_alone: GradeText) -> None:
     far = ("scaled < largest[:, -1:]", "scaled < largest[:, -1:] - 1e3")
     text = edited(solution("exercise11"), far)
-    result = grade_text({"exercise11": text})
+    result = grade_alone({"exercise11": text})
     told = " ".join(click.unstyle(render_result(result)).split())
     assert "`top_k=1` changes nothing: the output is the same with it and without it" in told
     assert "next follow `top_k` into `next_token_probabilities`: is it heard there?" in told

@@ -567,14 +567,14 @@ def test_a_dict_of_what_is_due_costs_its_form(grade_text: GradeText, named: str)
     assert lost == ["shape", "shape/bias"]
 
 
-def test_nothing_is_said_of_values_that_are_not_compared(grade_text: GradeText) -> None:
+def test_nothing_is_said_of_values_that_are_not_compared(grade_alone: GradeText) -> None:
     """What is built has parameters of its own: whether its values are right nobody knows."""
     text = edited(
         solution("exercise10"),
         ("        return logits\n", "        return 2 * logits, None\n"),
     )
     others = {f"exercise{n}": solution(f"exercise{n}") for n in range(1, 10)}
-    result = grade_text({"exercise10": text} | others)
+    result = grade_alone({"exercise10": text} | others)
     check = find_check(result, "build_language_model/shape")
     assert check.message.startswith("what `build_language_model` builds returns a tuple")
     assert check.next_step == "return the first of them alone"
@@ -594,7 +594,7 @@ PROJECTIONS = """        self.to_queries = nn.Linear(embed_dim, head_dim, bias=b
     ],
 )
 def test_layers_out_of_sight_compute_right_all_the_same(
-    grade_text: GradeText, kept: str, used: Sequence[str]
+    grade_alone: GradeText, kept: str, used: Sequence[str]
 ) -> None:
     names = ("queries", "keys", "values")
     text = edited(
@@ -602,7 +602,7 @@ def test_layers_out_of_sight_compute_right_all_the_same(
         (PROJECTIONS, f"        self.kept = {kept}\n"),
         *((f"self.to_{n}(x)", f"self.kept[{at}](x)") for n, at in zip(names, used, strict=True)),
     )
-    result = grade_text({"exercise2": text})
+    result = grade_alone({"exercise2": text})
     failed = {check.id.in_target for check in result.checks if check.failed}
     assert failed == {"property/registered", "property/device"}
     assert [one.bugs for one in result.diagnoses] == [("projection-unregistered",)] * 2
@@ -648,7 +648,7 @@ def test_values_of_a_tuple_are_right_in_the_usual_cases(grade_text: GradeText) -
     assert check.next_step.endswith("which has the right values in the usual cases")
 
 
-def test_mistake_in_what_is_used_is_not_all_there_is(grade_text: GradeText) -> None:
+def test_mistake_in_what_is_used_is_not_all_there_is(grade_alone: GradeText) -> None:
     text = edited(
         solution("exercise2"),
         (
@@ -660,7 +660,7 @@ def test_mistake_in_what_is_used_is_not_all_there_is(grade_text: GradeText) -> N
             "output = (queries @ keys.mT).softmax(-2) @ values",
         ),
     )
-    result = grade_text({"exercise2": text, "exercise1": ATTENTION})
+    result = grade_alone({"exercise2": text, "exercise1": ATTENTION})
     assert all_told(result, "AttentionHead").startswith("At least in part: the same mistake as in")
 
 
@@ -676,7 +676,7 @@ def test_part_of_what_is_known_of_a_used_function_is_told_as_a_part(grade_text: 
     assert "your output equals" not in told.get("generate", "").lower(), told
 
 
-def test_comparisons_lead_to_what_is_used_and_wrong(grade_text: GradeText) -> None:
+def test_comparisons_lead_to_what_is_used_and_wrong(grade_alone: GradeText) -> None:
     text = edited(
         solution("exercise8"),
         ("scores.masked_fill(hidden, -math.inf)", "scores.masked_fill(mask, -math.inf)"),
@@ -684,28 +684,28 @@ def test_comparisons_lead_to_what_is_used_and_wrong(grade_text: GradeText) -> No
         ("torch.softmax(masked_scores, dim=-1)", "masked_scores.softmax(1).nan_to_num(0.0)"),
         ("    weights = weights.masked_fill(hidden, 0.0)  # (b, q, s)\n", ""),
     )
-    result = grade_text({"exercise8": text, "exercise3": HEADS})
+    result = grade_alone({"exercise8": text, "exercise3": HEADS})
     check = find_check(result, "MaskedMultiHeadAttention/property/causal")
     assert check.next_step.endswith("which is not right yet: start there")
 
 
-def test_mistakes_of_two_used_functions_lead_there(grade_text: GradeText) -> None:
+def test_mistakes_of_two_used_functions_lead_there(grade_alone: GradeText) -> None:
     """Each of them is named, and the module's own checks fail by both: no hint stands above."""
     turn, back = "heads_first = split.transpose(1, 2)", "time_first = separated.transpose(1, 2)"
     folded = (turn, "heads_first = split.reshape(b, num_heads, t, d)")
     text = edited(HEADS, folded, (back, "time_first = separated.reshape(b, t, num_heads, d)"))
-    result = grade_text({"exercise3": text})
+    result = grade_alone({"exercise3": text})
     check = find_check(result, "MultiHeadSelfAttention/numeric")
     assert check.next_step.endswith("which is not right yet: start there")
 
 
-def test_mistake_of_a_used_function_is_told_with_its_place(grade_text: GradeText) -> None:
+def test_mistake_of_a_used_function_is_told_with_its_place(grade_alone: GradeText) -> None:
     text = edited(
         CACHED,
         ("scaled = logits / temperature", "scaled = logits * temperature"),
         ("scaled < largest[:, -1:]", "scaled <= largest[:, -1:]"),
     )
-    result = grade_text({"exercise11": text})
+    result = grade_alone({"exercise11": text})
     told = next((d for d in result.diagnoses if d.target == "generate"), None)
     assert told is not None
     assert "next_token_probabilities" in told.sentence, told

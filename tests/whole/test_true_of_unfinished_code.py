@@ -171,10 +171,10 @@ def test_it_is_said_how_many_parameters_have_no_gradient(grade_text: GradeText) 
     assert check.message == "no gradient reaches the parameter `to_queries.weight`, nor 2 others"
 
 
-def test_a_function_of_another_name_is_told_in_one_way(grade_text: GradeText) -> None:
+def test_a_function_of_another_name_is_told_in_one_way(grade_alone: GradeText) -> None:
     """Python would have the call follow the wrong name."""
     text = edited(HEADS, ("def fold_heads(", "def fold_head("))
-    result = grade_text({"exercise3": text})
+    result = grade_alone({"exercise3": text})
     missing = find_check(result, "fold_heads/shape")
     raised = find_check(result, "MultiHeadSelfAttention/shape")
     assert missing.next_step == "rename `fold_head` to `fold_heads`"

@@ -389,10 +389,10 @@ def test_logits_beside_their_own_tokens_are_not_shifted(
     assert told.startswith("Your output equals, to 1e-12, what comes out when nothing is shifted.")
 
 
-def test_what_a_part_leaves_out_is_no_deviation_of_the_whole(grade_text: GradeText) -> None:
+def test_what_a_part_leaves_out_is_no_deviation_of_the_whole(grade_alone: GradeText) -> None:
     text = edited(solution("exercise7"), ("encoded = self.encoder(embedded)", "encoded = embedded"))
     earlier = {f"exercise{number}": solution(f"exercise{number}") for number in range(1, 7)}
-    result = grade_text({"exercise7": text, **earlier})
+    result = grade_alone({"exercise7": text, **earlier})
     (whole,) = (d for d in result.diagnoses if d.target == "build_classifier")
     assert "The same mistake" in whole.evidence
     assert not whole.deviations

@@ -194,7 +194,8 @@ class Stand:
                     traces[target.name] = trace
         key = self.engine.keys.keys[self.exercise.id]
         advice = next_hint(self.exercise, key, run.result, self.lesson)
-        return Report(run.result, traces, advice)
+        beside = {name: one.parts for name, one in run.beside.items()}
+        return Report(run.result, traces, advice, beside)
 
     def _sources(self, text: str) -> dict[str, Source]:
         own = Source(self.exercise.file, ((self.exercise.file, text),))

@@ -113,6 +113,7 @@ class Report:
     result: ExerciseResult
     traces: Mapping[str, Trace]  # by target
     advice: Advice | None
+    beside: Mapping[str, Sequence[str]]  # by target, those that right ones stood in for
 
 
 def judge_report(oracle: Oracle, made: Composition, report: Report) -> Verdict:
@@ -136,6 +137,8 @@ def judge_report(oracle: Oracle, made: Composition, report: Report) -> Verdict:
 
 
 def _judge_of(oracle: Oracle, made: Composition, target: Target, report: Report) -> "_Judge":
+    right = report.beside.get(target.name, ())  # what is planted there did not run
+    made = made.without(*(plant for plant in made.plants if plant.target in right))
     return _Judge(
         oracle,
         made,

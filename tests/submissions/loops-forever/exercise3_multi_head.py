@@ -42,9 +42,9 @@ class MultiHeadSelfAttention(nn.Module):
         keys = keys.reshape(b * h, t, d)
         values = values.reshape(b * h, t, d)
 
-        mixed = torch.zeros_like(values)
+        mixed = [None] * (b * h)
         row = 0
         while row < b * h:
             scores = queries[row] @ keys[row].T / d**0.5
             mixed[row] = torch.softmax(scores, dim=1) @ values[row]
-        return self.unify_heads(unfold_heads(mixed, h))
+        return self.unify_heads(unfold_heads(torch.stack(mixed), h))

@@ -1,0 +1,155 @@
+"""A target beside right parts: what it uses of its own file is replaced where that is wrong.
+
+A mistake costs once. A target that uses a wrong one is run a second time, in a child of its own
+where correct parts stand in place of those that are wrong; it is judged by the run that gives it
+more points. Of the stand-ins' file the child gets the parts alone, and what they need: never the
+target itself.
+"""
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from grader.checks.judge import check_target
+from grader.compare.evidence import Evidence
+from grader.course.models import Exercise, Target
+from grader.execute.session import Job, SharedChild
+from grader.grading.echoes import causes_of
+from grader.grading.jobs import Standins
+from grader.grading.rounds import Rounds
+from grader.handin.forbidden import find_forbidden
+from grader.handin.read import Source
+from grader.records.answers import AnswerStatus
+from grader.records.calls import PLAIN
+from grader.worker.loading import STANDIN_LABEL
+from grader.worker.protocol import Action
+
+_STEM = "right_parts"  # what the parts are imported as
+_LAST = "~right_parts"  # the label of the import, behind those of all files and cells
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A target that was run beside right parts."""
+
+    evidence: Evidence
+    rounds: Rounds
+    parts: Sequence[str]  # the targets that others stand in for
+
+
+def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds, target: Target) -> Evidence:
+    """Return what the checks of a target look at."""
+    return Evidence(
+        rounds.course,
+        exercise,
+        target,
+        rounds.key,
+        source,
+        rounds.answers,
+        rounds.answers32,
+        rounds.firsts[target.earlier].greeting,
+        find_forbidden(source, exercise.forbidden_for(target), [target.name]),
+    )
+
+
+def beside_right_parts(
+    exercise: Exercise, source: Source, rounds: Rounds, standins: Standins
+) -> tuple[dict[str, Evidence], dict[str, Beside]]:
+    """Return what the checks of each target look at, and the targets that run beside right parts.
+
+    Those earn no less there than beside the submission's own. What earns as much has mistakes of
+    its own, which show better there, if it comes to an end.
+    """
+    evidence = {t.name: _evidence_of(exercise, source, rounds, t) for t in exercise.targets}
+    lacking = cache(lambda name: _lacking(evidence[name]))
+    found = {}
+    for target in exercise.targets:
+        parts = [one for one in causes_of(exercise, source, target.name) if lacking(one)]
+        if not parts or not lacking(target.name):
+            continue
+        text = parts_of(standins.sources.get(exercise.stem, ""), exercise, parts)
+        if not text:
+            continue
+        other = _run(rounds, target, text, parts)
+        own = _evidence_of(exercise, source, other, target)
+        gained = lacking(target.name) - _lacking(own)
+        if gained > 0 or (gained == 0 and _ends(own)):
+            found[target.name] = Beside(own, other, parts)
+    return evidence | {name: one.evidence for name, one in found.items()}, found
+
+
+def parts_of(text: str, exercise: Exercise, names: Collection[str]) -> str:
+    """Return what some targets need of the text of stand-ins, "" where one is not there.
+
+    No other target is kept, nor anything that only others need.
+    """
+    tree = ast.parse(text)
+    others = {target.name for target in exercise.targets}.difference(names)
+    defined = {name: node for node in tree.body for name in _defined(node)}
+    if not defined.keys() >= set(names):
+        return ""
+    needed, waiting = set[str](), list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in needed or name in others or name not in defined:
+            continue
+        needed.add(name)
+        waiting += [n.id for n in ast.walk(defined[name]) if isinstance(n, ast.Name)]
+    kept = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom) or needed.intersection(_defined(node))
+    ]
+    return ast.unparse(ast.Module(kept, []))
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """The names that a statement defines at the top of a module."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [one.id for one in targets if isinstance(one, ast.Name)]
+    return []
+
+
+def _run(rounds: Rounds, target: Target, text: str, parts: Sequence[str]) -> Rounds:
+    """Run the calls of a target in children where parts of the submission are replaced."""
+    kinds = {call.earlier for call in rounds.key.plan.of_target(target.name)}
+    jobs = {kind: _with_parts(job, text, parts) for kind, job in rounds.jobs.items()}
+    other = replace(
+        rounds,
+        jobs={kind: job for kind, job in jobs.items() if kind in kinds},
+        uses={target.name: ()},
+        only=target.name,
+        firsts={},
+        answers32={},
+        trained=dict(rounds.trained),
+        trains=False,
+        arranged={},
+    )
+    rounds.kept.make_room()
+    alone = SharedChild()
+    alone.close()  # no child of these is kept
+    other.run(alone)
+    return other
+
+
+def _with_parts(job: Job, text: str, parts: Sequence[str]) -> Job:
+    """Return a job that imports right parts behind the submission's own text."""
+    last = (_LAST, f"from {_STEM} import {', '.join(parts)}")
+    earlier = {**job.earlier, _STEM: [(f"{STANDIN_LABEL}{_STEM}", text)]}
+    return replace(job, units=[*job.units, last], earlier=earlier)
+
+
+def _ends(evidence: Evidence) -> bool:
+    """Whether every ordinary case comes to an end."""
+    calls = evidence.numeric_calls(Action.FORWARD, PLAIN)
+    ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]
+    return bool(ended) and all(ended)
+
+
+def _lacking(evidence: Evidence) -> float:
+    """How many points of a target are not earned, rounded."""
+    return round(sum(c.max_score - c.score for c in check_target(evidence)), 6)
