@@ -60,7 +60,6 @@ def test_mistake_that_two_targets_share_fails_once(course: Path) -> None:
     assert [one.partition(" ")[0] for one in failed] == [
         "attention_weights/numeric",
         "attention_weights/bug/missing-scale",
-        "scaled_dot_product_attention/numeric",
     ]
 
 

@@ -293,10 +293,14 @@ class _Run:
         return not own or (occurs(wanted, own) and rearranged(wanted, own[-1]))
 
     def multiple_of(self, name: str) -> float:
-        """By which number the last tensor that is a multiple of a step is, 0 where none is."""
-        if name not in self._expected:
+        """By which number the last tensor that is a multiple of a step is, 0 where none is.
+
+        Nor is one where the step itself was made, and is not what was used or returned.
+        """
+        wanted = self._expected.get(name)
+        if wanted is None or occurs(wanted, self._made):
             return 0.0
-        factors = (factor_of(self._expected[name], array) for array in reversed(self._made))
+        factors = (factor_of(wanted, array) for array in reversed(self._made))
         return next((factor for factor in factors if factor), 0.0)
 
     def _is_tried(self, name: str, wanted: Array) -> bool:

@@ -13,6 +13,7 @@ from functools import cache
 
 from grader.checks.judge import check_target
 from grader.compare.evidence import Evidence
+from grader.compare.retry import same_outputs
 from grader.course.models import Exercise, Target
 from grader.execute.session import Job, SharedChild
 from grader.grading.echoes import causes_of
@@ -59,7 +60,7 @@ def beside_right_parts(
     """Return what the checks of each target look at, and the targets that run beside right parts.
 
     Those earn no less there than beside the submission's own. What earns as much has mistakes of
-    its own, which show better there, if it comes to an end.
+    its own, which show better there, if it comes to an end and to other outputs.
     """
     evidence = {t.name: _evidence_of(exercise, source, rounds, t) for t in exercise.targets}
     lacking = cache(lambda name: _lacking(evidence[name]))
@@ -74,7 +75,8 @@ def beside_right_parts(
         other = _run(rounds, target, text, parts)
         own = _evidence_of(exercise, source, other, target)
         gained = lacking(target.name) - _lacking(own)
-        if gained > 0 or (gained == 0 and _ends(own)):
+        other_way = gained == 0 and _ends(own) and _differs(own, evidence[target.name])
+        if gained > 0 or other_way:
             found[target.name] = Beside(own, other, parts)
     return evidence | {name: one.evidence for name, one in found.items()}, found
 
@@ -141,6 +143,12 @@ def _with_parts(job: Job, text: str, parts: Sequence[str]) -> Job:
     last = (_LAST, f"from {_STEM} import {', '.join(parts)}")
     earlier = {**job.earlier, _STEM: [(f"{STANDIN_LABEL}{_STEM}", text)]}
     return replace(job, units=[*job.units, last], earlier=earlier)
+
+
+def _differs(one: Evidence, other: Evidence) -> bool:
+    """Whether some output is another one: else the parts may not be what the code uses."""
+    calls = [call for call in one.calls if call.action is Action.FORWARD]
+    return not all(same_outputs(one.answers[c.id], other.answers[c.id]) for c in calls)
 
 
 def _ends(evidence: Evidence) -> bool:

@@ -1,6 +1,6 @@
 """What grading comes to: check results, diagnoses, scores; reports compute nothing more."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -271,18 +271,20 @@ class ExerciseResult:
     @property
     def all_notes(self) -> tuple[str, ...]:
         """The notes, and what targets were judged with, which no person need look at."""
-        return (*self.notes, *(_of_parts(name, parts) for name, parts in self.beside.items()))
+        return (*self.notes, *map(self.judged_with, self.beside))
+
+    def judged_with(self, target: str) -> str:
+        """Say which right parts a target was judged with, "" where there are none."""
+        parts = self.beside.get(target, ())
+        names, several = " and ".join(f"`{name}`" for name in parts), len(parts) > 1
+        right, yours = ("right", "yours, which are") if several else ("a right", "yours, which is")
+        told = f"`{target}`: judged with {right} {names} in place of {yours} not right yet"
+        return told if parts else ""
 
     @property
     def targets(self) -> tuple[CheckGroup, ...]:
         """The checks by target."""
         return _grouped(self.checks, lambda check: check.target)
-
-
-def _of_parts(target: str, parts: Sequence[str]) -> str:
-    names, several = " and ".join(f"`{name}`" for name in parts), len(parts) > 1
-    right, yours = ("right", "yours, which are") if several else ("a right", "yours, which is")
-    return f"`{target}`: judged with {right} {names} in place of {yours} not right yet"
 
 
 @dataclass(frozen=True)

@@ -94,15 +94,17 @@ def changed(folder: CourseFolder, exercise: Exercise, submission: Submission) ->
 def beside_run(
     given: str, result: ExerciseResult, target: str, command: str = "grade ", *, ran: bool = True
 ) -> tuple[str, ...]:
-    """Return what is known of a target that is not right, and where to go on; none where it is.
+    """Return what is known of a target that is not right, and where to go on.
 
-    `given` is what the command was given, as `words_given` has it; `ran` tells whether there is a
-    run to say something of.
+    Where it is right, no more than what it was judged with. `given` is what the command was given,
+    as `words_given` has it; `ran` tells whether there is a run to say something of.
     """
     checks = [check for check in result.checks if check.target == target]
+    parts = result.judged_with(target)
+    with_parts = (f"Note: {parts}.",) if parts else ()
     if all(check.status is Status.PASSED for check in checks):
-        return ()
-    elsewhere = _elsewhere(checks) if ran else ()
+        return with_parts
+    elsewhere = (*with_parts, *(_elsewhere(checks) if ran else ()))
     told = (d.sentence for d in result.diagnoses if d.target == target and d.sentence)
     known = tuple(f"▸ {sentence}" for sentence in told)[:1]
     return (*elsewhere, *known, f"What to do: {command}hint {given}")

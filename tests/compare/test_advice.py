@@ -18,7 +18,7 @@ _LISTED = "        self.layers = [nn.Linear(embed_dim, head_dim, bias=bias) for 
 
 
 @pytest.fixture
-def changed(grade_text: Callable[..., ExerciseResult]) -> Callable[..., ExerciseResult]:
+def changed(grade_alone: Callable[..., ExerciseResult]) -> Callable[..., ExerciseResult]:
     """Return a function that grades a reference with some text replaced, once each."""
 
     def graded(exercise: str, *changes: tuple[str, str]) -> ExerciseResult:
@@ -26,7 +26,7 @@ def changed(grade_text: Callable[..., ExerciseResult]) -> Callable[..., Exercise
         for old, new in changes:
             assert old in text
             text = text.replace(old, new, 1)
-        return grade_text({exercise: text})
+        return grade_alone({exercise: text})
 
     return graded
 

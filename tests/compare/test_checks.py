@@ -23,14 +23,14 @@ CHECKS = [
 
 
 @pytest.fixture(scope="session")
-def graded(grade_text: GradeText) -> Any:
+def graded(grade_alone: GradeText) -> Any:
     """Return a function that grades a text of an exercise, each once a session."""
 
     @cache
     def result_of(exercise: str, text: str) -> ExerciseResult:
         texts = {exercise: text}
         texts |= {e.id: solution(e.id) for e in COURSE.exercises if e.id != exercise}
-        return grade_text(texts)
+        return grade_alone(texts)
 
     return result_of
 

@@ -401,7 +401,7 @@ def test_a_bug_that_changes_nothing_by_itself_is_not_half_of_two(keys: Keys) -> 
 
 
 def test_a_mask_that_is_added_is_named_beside_rows_with_nothing_to_see(
-    grade_text: Callable[..., Any],
+    grade_alone: Callable[..., Any],
 ) -> None:
     """Who thinks of such rows may still add the mask."""
     text = edited(
@@ -411,7 +411,7 @@ def test_a_mask_that_is_added_is_named_beside_rows_with_nothing_to_see(
         ("output = weights @ value  # (b, q, w)\n    return output",
          "return output.masked_fill(hidden.all(dim=-1, keepdim=True), 0.0)"),
     )  # fmt: skip
-    named = _named(grade_text({"exercise8": text}))
+    named = _named(grade_alone({"exercise8": text}))
     assert named == dict.fromkeys(("masked_attention", "MaskedMultiHeadAttention"), ("mask-added",))
 
 

@@ -401,12 +401,12 @@ RAISED = {
 
 
 @pytest.mark.parametrize("name", RAISED)
-def test_exception_s_reason_is_told(grade_text: GradeText, name: str) -> None:
+def test_exception_s_reason_is_told(grade_alone: GradeText, name: str) -> None:
     raised = RAISED[name]
     texts = {raised.exercise: edited(solution(raised.exercise), *raised.edits)}
     earlier = range(1, 7 if raised.exercise == "exercise7" else 1)
     beside = [f"exercise{number}" for number in earlier]
-    result = grade_text(texts | {other: solution(other) for other in beside})
+    result = grade_alone(texts | {other: solution(other) for other in beside})
     failed = [c for c in result.checks if c.target == raised.target and c.kind is not Kind.BUG]
     steps = [c.next_step for c in failed if c.status is not Status.PASSED]
     assert any(step.startswith(raised.step) for step in steps), [c.message for c in failed]

@@ -45,10 +45,10 @@ def test_softmax_that_is_wrong_by_hand_is_not_called_right(grade_text: GradeText
 
 
 @pytest.mark.parametrize("output", ["attended", "unfolded"])
-def test_what_is_returned_is_the_last_step(grade_text: GradeText, output: str) -> None:
+def test_what_is_returned_is_the_last_step(grade_alone: GradeText, output: str) -> None:
     """Every step is made, and another tensor is returned."""
     text = edited(SOURCE, ("return output", f"return output + 0.01 * {output}.mean()"))
-    result = grade_text({"exercise3": text})
+    result = grade_alone({"exercise3": text})
     (found,) = (d for d in result.diagnoses if d.target == "MultiHeadSelfAttention")
     assert found.evidence.endswith("unfolded ✓ output ✗.")
 

@@ -9,6 +9,7 @@ from grader.course.load import load_course
 from grader.grading.jobs import Standins
 from grader.grading.parts import parts_of
 from grader.records.results import ExerciseResult
+from grader.student.beside import beside_run
 
 HEADS = solution("exercise3")
 DECODER = solution("exercise9")
@@ -137,3 +138,26 @@ def test_a_submission_finds_no_stand_in_of_what_is_judged(
         f"    {stolen}\n"
     )
     assert _share(grade_text({"exercise10": text} | EARLIER), "build_language_model") < 0.15
+
+
+def test_code_that_has_a_part_by_another_name_is_judged_with_its_own(
+    grade_text: GradeText,
+) -> None:
+    """The name is bound to a right part when the file has run: here it was looked up before."""
+    text = edited(
+        _wrong_norm(),
+        ("class DecoderLayer", "_Own = LayerNorm\n\n\nclass DecoderLayer"),
+        ("self.norm1 = LayerNorm(embed_dim)", "self.norm1 = _Own(embed_dim)"),
+        ("self.norm2 = LayerNorm(embed_dim)", "self.norm2 = _Own(embed_dim)"),
+        ("self.norm3 = LayerNorm(embed_dim)", "self.norm3 = (LayerNorm, _Own)[1](embed_dim)"),
+    )
+    result = grade_text({"exercise9": text})
+    assert not result.all_notes
+    assert "The same mistake as in `LayerNorm`" in all_told(result, "DecoderLayer")
+
+
+def test_explain_says_what_a_run_was_made_with(grade_text: GradeText) -> None:
+    result = grade_text({"exercise9": _wrong_norm()})
+    (said,) = beside_run("exercise9", result, "DecoderLayer")
+    assert said.startswith("Note: `DecoderLayer`: judged with a right `LayerNorm`")
+    assert not any("Note" in one for one in beside_run("exercise9", result, "LayerNorm"))

@@ -15,13 +15,13 @@ def reference() -> str:
     return solution("exercise6")
 
 
-def test_table_made_in_numpy_is_told(grade_text: GradeText, reference: str) -> None:
+def test_table_made_in_numpy_is_told(grade_alone: GradeText, reference: str) -> None:
     text = edited(
         reference,
         ("import torch\n", "import numpy\nimport torch\n"),
         ("return encoding\n", "return torch.from_numpy(numpy.array(encoding, dtype='float64'))\n"),
     )
-    result = grade_text({"exercise6": text})
+    result = grade_alone({"exercise6": text})
     check = find_check(result, "sinusoidal_encoding/property/dtype")
     assert check.message == "the output is float64 where torch's default dtype is float32"
     assert find_check(result, "sinusoidal_encoding/numeric").status is Status.PASSED
