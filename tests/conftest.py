@@ -16,6 +16,7 @@ from support import NO_TOOL, ROOT, Grade, RunGrade, Shown
 
 from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import CourseFolder, load_course
+from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.jobs import Standins
@@ -64,13 +65,26 @@ def grade(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Grade:
 
     Limits by name, as `case_seconds=1`, take the place of the course's.
     """
+    return _path_grader(folder, keys, warm)
+
+
+@pytest.fixture(scope="session")
+def grade_file_alone(folder: CourseFolder, keys: Keys, warm: WarmProcess) -> Grade:
+    """Return the same where no stand-in has the parts of a file itself."""
+    return _path_grader(folder, keys, warm, parts=False)
+
+
+def _path_grader(
+    folder: CourseFolder, keys: Keys, warm: WarmProcess, *, parts: bool = True
+) -> Grade:
     standins = Standins.of(folder)
 
     def graded(path: Path, exercise_id: str, **limits: Any) -> Any:
         course = _limited(folder, limits)
         exercise = course.course.exercise(exercise_id)
         submission = read_submission(path, course.course, [exercise], 2**21)
-        return Engine(course, keys, standins, warm).run(exercise, submission).result
+        served = standins if parts else _without(standins, exercise)
+        return Engine(course, keys, served, warm).run(exercise, submission).result
 
     return graded
 
@@ -106,11 +120,16 @@ def _grader(
             sources[exercise_id] = Source(file, units=((file, text),))
         first = next(iter(texts))
         exercise = course.course.exercise(first)
-        served = {s: t for s, t in standins.sources.items() if parts or s != exercise.stem}
-        engine = Engine(course, alone, replace(standins, sources=served), warm)
+        served = standins if parts else _without(standins, exercise)
+        engine = Engine(course, alone, served, warm)
         return engine.run(exercise, Submission(sources), quick=True).result
 
     return graded
+
+
+def _without(standins: Standins, exercise: Exercise) -> Standins:
+    others = {stem: text for stem, text in standins.sources.items() if stem != exercise.stem}
+    return replace(standins, sources=others)
 
 
 def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:

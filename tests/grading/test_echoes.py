@@ -62,9 +62,11 @@ def test_value_of_an_option_that_changes_nothing_is_told(grade_alone: GradeText)
 
 
 @pytest.mark.long  # for the pairs of exercise 2
-def test_two_mistakes_of_a_helper_are_none_of_what_uses_it(grade: Grade, tmp_path: Path) -> None:
+def test_two_mistakes_of_a_helper_are_none_of_what_uses_it(
+    grade_file_alone: Grade, tmp_path: Path
+) -> None:
     order = ("return queries, keys, values", "return queries, values, keys")
-    first, head = grade_edited(grade, tmp_path, "exercise2", _KEYS, order).diagnoses
+    first, head = grade_edited(grade_file_alone, tmp_path, "exercise2", _KEYS, order).diagnoses
     assert set(first.bugs) == {
         *("keys-from-queries", "wrong-return-order"),
         *("wrong-layer", "values-from-queries"),  # keys of the values' layer come to the same
@@ -74,20 +76,24 @@ def test_two_mistakes_of_a_helper_are_none_of_what_uses_it(grade: Grade, tmp_pat
 
 @pytest.mark.long
 def test_unknown_mistake_of_a_helper_is_no_pair_in_what_uses_it(
-    grade: Grade, tmp_path: Path
+    grade_file_alone: Grade, tmp_path: Path
 ) -> None:
     """Queries over the root of the width equal scores that are divided twice."""
     scaled = "return queries / x.size(2) ** 0.5, keys, values"
-    result = grade_edited(grade, tmp_path, "exercise2", ("return queries, keys, values", scaled))
+    result = grade_edited(
+        grade_file_alone, tmp_path, "exercise2", ("return queries, keys, values", scaled)
+    )
     assert [d.bugs for d in result.diagnoses] == [()]
     assert _START in find_check(result, "AttentionHead/numeric").next_step
 
 
 @pytest.mark.long
-def test_pair_goes_on_from_what_is_known_of_a_helper(grade: Grade, tmp_path: Path) -> None:
+def test_pair_goes_on_from_what_is_known_of_a_helper(
+    grade_file_alone: Grade, tmp_path: Path
+) -> None:
     """Values by the keys' layer are no weights that mix the keys, which has the same numbers."""
     result = grade_edited(
-        grade,
+        grade_file_alone,
         tmp_path,
         "exercise2",
         ("self.to_values(x)", "self.to_keys(x)"),
