@@ -12,11 +12,10 @@ import filelock
 import pytest
 from hypothesis import settings
 from program import Program
-from support import NO_TOOL, ROOT, Grade, RunGrade, Shown
+from support import NO_TOOL, ROOT, Grade, RunGrade, Shown, without_parts
 
 from grader.bundle.release import make_bundle, write_bundle
 from grader.course.load import CourseFolder, load_course
-from grader.course.models import Exercise
 from grader.execute.launch import WarmProcess
 from grader.grading.engine import Engine, open_engine
 from grader.grading.jobs import Standins
@@ -83,7 +82,7 @@ def _path_grader(
         course = _limited(folder, limits)
         exercise = course.course.exercise(exercise_id)
         submission = read_submission(path, course.course, [exercise], 2**21)
-        served = standins if parts else _without(standins, exercise)
+        served = standins if parts else without_parts(standins, exercise)
         return Engine(course, keys, served, warm).run(exercise, submission).result
 
     return graded
@@ -120,16 +119,11 @@ def _grader(
             sources[exercise_id] = Source(file, units=((file, text),))
         first = next(iter(texts))
         exercise = course.course.exercise(first)
-        served = standins if parts else _without(standins, exercise)
+        served = standins if parts else without_parts(standins, exercise)
         engine = Engine(course, alone, served, warm)
         return engine.run(exercise, Submission(sources), quick=True).result
 
     return graded
-
-
-def _without(standins: Standins, exercise: Exercise) -> Standins:
-    others = {stem: text for stem, text in standins.sources.items() if stem != exercise.stem}
-    return replace(standins, sources=others)
 
 
 def _limited(folder: CourseFolder, limits: dict[str, Any]) -> CourseFolder:

@@ -8,9 +8,12 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from grader.course.models import Exercise
+from grader.grading.jobs import Standins
 from grader.records.calls import Call
 from grader.records.results import CheckResult, ExerciseResult, Kind, Status
 from grader.worker.protocol import Action, Role, TargetKind, Value
@@ -88,6 +91,12 @@ def call_with(roles: Sequence[Role], suffix: str = "") -> Call:
     kinds = (TargetKind.MODULE, Action.FORWARD)
     name = "target/main-1/forward"
     return Call(name, "target", *kinds, construct, {}, (), ("output",), tuple(roles), keys)
+
+
+def without_parts(standins: Standins, exercise: Exercise) -> Standins:
+    """Return stand-ins that have no part of an exercise itself."""
+    others = {stem: text for stem, text in standins.sources.items() if stem != exercise.stem}
+    return replace(standins, sources=others)
 
 
 def all_told(result: ExerciseResult, target: str) -> str:

@@ -128,13 +128,15 @@ def _denied(look: "_Look", fit: _Fit, steps: StepsFound | None) -> bool:
 
     There they would break it: what they explain has another reason.
     """
+    if steps is None:
+        return False
     evidence = look.evidence
+    broken = broken_steps(evidence, [evidence.key.book.by_key(name) for name in fit.names])
+    if not any(steps.states.get(name) is State.RIGHT for name in broken):
+        return False
     looked_at = {call.id for call in calls_to_record(evidence)}
     rest = zip(look.calls, look.wrong & ~fit.explained, strict=True)
-    if steps is None or not any(left and call.id in looked_at for call, left in rest):
-        return False
-    broken = broken_steps(evidence, [evidence.key.book.by_key(name) for name in fit.names])
-    return any(steps.states.get(name) is State.RIGHT for name in broken)
+    return any(left and call.id in looked_at for call, left in rest)
 
 
 def _best(look: "_Look", own: Suspects, singles: Suspects, both: Suspects | None) -> list[_Fit]:

@@ -75,8 +75,11 @@ class _Look:
     def __post_init__(self) -> None:
         key, evidence = self.evidence.key, self.evidence
         seen = evidence.seen
-        calls = {call.id: row for row, call in enumerate(evidence.calls)}
-        ended = [r for one, r in calls.items() if evidence.answers[one].status is AnswerStatus.OK]
+        ended = [
+            row
+            for row, call in enumerate(evidence.calls)
+            if evidence.answers[call.id].status is AnswerStatus.OK
+        ]
         here = [row for row in ended if evidence.calls[row] in self.calls]
         apart = self.suspects.codes[:, here, Code.ENDED] != seen.codes[here, Code.ENDED]
         self.changing = self.suspects.changing(seen, ended) | apart.any(axis=1)

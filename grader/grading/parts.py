@@ -120,16 +120,16 @@ def _run(rounds: Rounds, target: Target, text: str, parts: Sequence[str]) -> Rou
     """Run the calls of a target in children where parts of the submission are replaced."""
     kinds = {call.earlier for call in rounds.key.plan.of_target(target.name)}
     jobs = {kind: _with_parts(job, text, parts) for kind, job in rounds.jobs.items()}
-    other = replace(
-        rounds,
-        jobs={kind: job for kind, job in jobs.items() if kind in kinds},
+    other = Rounds(
+        rounds.course,
+        rounds.limits,
+        rounds.key,
+        rounds.warm,
+        {kind: job for kind, job in jobs.items() if kind in kinds},
+        rounds.clock,
         uses={target.name: ()},
         only=target.name,
-        firsts={},
-        answers32={},
-        trained=dict(rounds.trained),
-        trains=False,
-        arranged={},
+        trained=rounds.trained,  # what took long is not trained again
     )
     rounds.kept.make_room()
     alone = SharedChild()

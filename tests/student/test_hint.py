@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-from support import EXERCISES, SUBMISSIONS, RunGrade, edited, solution
+from support import EXERCISES, SUBMISSIONS, RunGrade, edited, solution, without_parts
 
 from grader.checks.judge import list_checks
 from grader.course.derive import solution_lines
@@ -45,10 +45,8 @@ def _advice(engine: Engine, sample: str, exercise: str) -> Advice | None:
 
 
 def _without_parts(engine: Engine, exercise: str) -> Engine:
-    """An engine whose stand-ins have no part of an exercise itself."""
-    stem = engine.folder.course.exercise(exercise).stem
-    others = {s: text for s, text in engine.standins.sources.items() if s != stem}
-    return replace(engine, standins=replace(engine.standins, sources=others))
+    own = engine.folder.course.exercise(exercise)
+    return replace(engine, standins=without_parts(engine.standins, own))
 
 
 def _result_of(engine: Engine, exercise: str, text: str) -> ExerciseResult:
