@@ -48,7 +48,7 @@ from grader.grading.echoes import (
 )
 from grader.grading.jobs import Standins, job_kinds, job_of
 from grader.grading.notes import notes_of
-from grader.grading.parts import Beside, beside_right_parts
+from grader.grading.parts import Beside, Checked, beside_right_parts
 from grader.grading.rounds import Rounds
 from grader.handin.read import Source, Submission
 from grader.records.answers import Answer, AnswerStatus
@@ -112,16 +112,16 @@ def run_exercise(
     uses = {one.name: causes_of(exercise, source, one.name) for one in exercise.targets}
     rounds = Rounds(folder.course, limits, key, warm, jobs, shared.clock, uses, trains)
     rounds.run(shared.child(key.plan.split))
-    evidence, beside = beside_right_parts(exercise, source, rounds, standins)
+    checked, beside = beside_right_parts(exercise, source, rounds, standins)
     if key.plan.split != PUBLIC:
-        return _run_without_words(exercise, source, evidence)
-    return _run_with_words(exercise, source, evidence, rounds, beside, pairs, quick=quick)
+        return _run_without_words(exercise, source, checked)
+    return _run_with_words(exercise, source, checked, rounds, beside, pairs, quick=quick)
 
 
 def _run_with_words(
     exercise: Exercise,
     source: Source,
-    evidence: Mapping[str, Evidence],
+    checked: Mapping[str, Checked],
     rounds: Rounds,
     beside: Mapping[str, Beside],
     pairs: Pairs,
@@ -131,14 +131,15 @@ def _run_with_words(
     causes = partial(_causes_of, exercise, source, beside)
     runs = {name: one.rounds for name, one in beside.items()}
     told: dict[str, Judged] = {}
-    for name in (target.name for target in exercise.targets):
-        used = [told[one] for one in causes(name) if one in told]
-        told[name] = _judge(look_behind(evidence[name], used), runs.get(name, rounds), pairs)
+    for name, one in checked.items():
+        behind = look_behind(one.evidence, [told[part] for part in causes(name) if part in told])
+        told[name] = _judge(behind, one.checks, runs.get(name, rounds), pairs)
     judged = list(told.values())
     shown = rounds.output.decode(errors="replace")
     found = [check for one in judged for check in one.checks]
     if not quick:  # last, for it may take what is left of the submission's time
-        found = _with_small_inputs(found, evidence, rounds, runs)
+        first = {name: one.evidence for name, one in checked.items()}
+        found = _with_small_inputs(found, first, rounds, runs)
     last = {name: one.evidence for name, one in told.items()}
     of_values = lambda check: is_of_values(last[check.target], check)  # noqa: E731
     checks = name_causes(found, causes, of_values, partial(may_explain, told))
@@ -149,10 +150,10 @@ def _run_with_words(
     return Run(result, last, rounds, beside)
 
 
-def _run_without_words(exercise: Exercise, source: Source, evidence: Mapping[str, Evidence]) -> Run:
-    checks = [c for t in exercise.targets for c in check_target(evidence[t.name])]
+def _run_without_words(exercise: Exercise, source: Source, checked: Mapping[str, Checked]) -> Run:
+    checks = [check for one in checked.values() for check in one.checks]
     result = without_words(_sum_up(exercise, source, checks))
-    noted = any(notes_of(one, wrong=False) for one in evidence.values())
+    noted = any(notes_of(one.evidence, wrong=False) for one in checked.values())
     return Run(result, silent=noted or any(c.status is not Status.PASSED for c in checks))
 
 
@@ -164,9 +165,8 @@ def _causes_of(
     return [name for name in causes_of(exercise, source, target) if name not in replaced]
 
 
-def _judge(behind: Behind, rounds: Rounds, pairs: Pairs) -> Judged:
+def _judge(behind: Behind, results: Sequence[CheckResult], rounds: Rounds, pairs: Pairs) -> Judged:
     evidence = behind.evidence
-    results = check_target(evidence)
     known = _diagnose(behind, results, rounds, pairs)
     if known.by_step and (other := _rearranged(evidence, results, rounds)):
         again = _diagnose(replace(behind, evidence=other), check_target(other), rounds, pairs)

@@ -9,7 +9,6 @@ target itself.
 import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from grader.checks.judge import check_target
 from grader.compare.evidence import Evidence
@@ -23,6 +22,7 @@ from grader.handin.forbidden import find_forbidden
 from grader.handin.read import Source
 from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN
+from grader.records.results import CheckResult
 from grader.worker.loading import STANDIN_LABEL
 from grader.worker.protocol import Action
 
@@ -34,14 +34,25 @@ _LAST = "~right_parts"  # the label of the import, behind those of all files and
 class Beside:
     """A target that was run beside right parts."""
 
-    evidence: Evidence
     rounds: Rounds
     parts: Sequence[str]  # the targets that others stand in for
 
 
-def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds, target: Target) -> Evidence:
-    """Return what the checks of a target look at."""
-    return Evidence(
+@dataclass(frozen=True)
+class Checked:
+    """What the checks of a target look at, and what they come to."""
+
+    evidence: Evidence
+    checks: Sequence[CheckResult]
+
+    @property
+    def lacking(self) -> float:
+        """How many points are not earned, rounded."""
+        return round(sum(check.max_score - check.score for check in self.checks), 6)
+
+
+def _checked(exercise: Exercise, source: Source, rounds: Rounds, target: Target) -> Checked:
+    evidence = Evidence(
         rounds.course,
         exercise,
         target,
@@ -52,33 +63,33 @@ def _evidence_of(exercise: Exercise, source: Source, rounds: Rounds, target: Tar
         rounds.firsts[target.earlier].greeting,
         find_forbidden(source, exercise.forbidden_for(target), [target.name]),
     )
+    return Checked(evidence, check_target(evidence))
 
 
 def beside_right_parts(
     exercise: Exercise, source: Source, rounds: Rounds, standins: Standins
-) -> tuple[dict[str, Evidence], dict[str, Beside]]:
-    """Return what the checks of each target look at, and the targets that run beside right parts.
+) -> tuple[dict[str, Checked], dict[str, Beside]]:
+    """Check each target, and return with that the ones that were run beside right parts.
 
     Those earn no less there than beside the submission's own. What earns as much has mistakes of
     its own, which show better there, if it comes to an end and to other outputs.
     """
-    evidence = {t.name: _evidence_of(exercise, source, rounds, t) for t in exercise.targets}
-    lacking = cache(lambda name: _lacking(evidence[name]))
-    found = {}
+    first = {t.name: _checked(exercise, source, rounds, t) for t in exercise.targets}
+    again, found = dict[str, Checked](), dict[str, Beside]()
     for target in exercise.targets:
-        parts = [one for one in causes_of(exercise, source, target.name) if lacking(one)]
-        if not parts or not lacking(target.name):
+        parts = [one for one in causes_of(exercise, source, target.name) if first[one].lacking]
+        before = first[target.name]
+        if not parts or not before.lacking:
             continue
         text = parts_of(standins.sources.get(exercise.stem, ""), exercise, parts)
         if not text:
             continue
         other = _run(rounds, target, text, parts)
-        own = _evidence_of(exercise, source, other, target)
-        gained = lacking(target.name) - _lacking(own)
-        other_way = gained == 0 and _ends(own) and _differs(own, evidence[target.name])
-        if gained > 0 or other_way:
-            found[target.name] = Beside(own, other, parts)
-    return evidence | {name: one.evidence for name, one in found.items()}, found
+        own = _checked(exercise, source, other, target)
+        differs = _ends(own.evidence) and _differs(own.evidence, before.evidence)
+        if own.lacking < before.lacking or (own.lacking == before.lacking and differs):
+            again[target.name], found[target.name] = own, Beside(other, parts)
+    return first | again, found
 
 
 def parts_of(text: str, exercise: Exercise, names: Collection[str]) -> str:
@@ -156,8 +167,3 @@ def _ends(evidence: Evidence) -> bool:
     calls = evidence.numeric_calls(Action.FORWARD, PLAIN)
     ended = [evidence.answers[call.id].status is AnswerStatus.OK for call in calls]
     return bool(ended) and all(ended)
-
-
-def _lacking(evidence: Evidence) -> float:
-    """How many points of a target are not earned, rounded."""
-    return round(sum(c.max_score - c.score for c in check_target(evidence)), 6)
