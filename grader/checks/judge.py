@@ -21,6 +21,7 @@ from grader.compare.evidence import (
     PASSED,
     RESIZE,
     SEEK_LAYER,
+    SPLIT_BEFORE,
     UNKNOWN,
     Evidence,
     Fault,
@@ -41,7 +42,7 @@ from grader.records.text import as_step
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
-_OF_LAYERS = (SEEK_LAYER, RESIZE)  # steps where a target's own layers do not fit
+_OF_LAYERS = (SEEK_LAYER, RESIZE, SPLIT_BEFORE)  # steps where a target's own layers do not fit
 _OF_FORM = (COMPARE_SHAPES, LOST_AXIS, *_OF_LAYERS)  # steps where a form is wrong
 # what the shape and numeric checks tell already
 _NO_ANSWER = (Fault.RAISED, Fault.TYPE, Fault.UNBOUND)

@@ -6,15 +6,12 @@ import numpy as np
 
 from grader.compare.evidence import Evidence
 from grader.compare.signature import STRICT
-from grader.records.answers import AnswerStatus
 from grader.records.calls import Array
 from grader.records.ids import CheckId
 from grader.records.key import bug_id
 from grader.records.results import CheckResult, Kind, Status
-from grader.records.signatures import Code, Suspects
+from grader.records.signatures import Suspects, ended_raising
 from grader.worker.protocol import Action
-
-_RAISED = list(AnswerStatus).index(AnswerStatus.RAISED)
 
 
 def checks_failed_by(
@@ -47,7 +44,7 @@ def acts_in(evidence: Evidence, bug: str, case: str, *, raised: bool = False) ->
         return not raised
     alone = own.only(np.array([all(bug_id(name) == bug for name in names) for names in own.names]))
     if raised:
-        return bool((alone.codes[:, places, Code.ENDED] == _RAISED).any())
+        return bool(ended_raising(alone.codes[:, places]).any())
     same, _ = alone.of_values(places).equal_calls(evidence.right.of_values(places), STRICT)
     return not same.all()
 

@@ -11,7 +11,7 @@ from grader.compare.advice import (
     renamed_forward,
 )
 from grader.compare.biases import lacking_bias
-from grader.compare.evidence import RESIZE, SEEK_LAYER, Evidence, Fault, Judgement
+from grader.compare.evidence import SEEK_LAYER, Evidence, Fault, Judgement
 from grader.compare.lost import astray, cut_at, turned_within
 from grader.compare.sizes import fitting, missized
 from grader.compare.vocabulary import Vocabulary
@@ -321,8 +321,8 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         return _out_of_sight(words, hiding[0], sought, outcome)
     if lacking := lacking_bias(evidence, answer, outcome):
         return lacking
-    if case is not None and not turned and (sizes := missized(evidence, answer, case)):
-        return replace(outcome, message=sizes, detail="", next_step=RESIZE)
+    if not turned and (resized := missized(evidence, answer, outcome)):
+        return resized
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         trained = f"`{plain[0]}` holds a plain tensor: what is trained is {words.weight}"
         return replace(outcome, next_step=f"{outcome.next_step}; {trained}")

@@ -17,7 +17,7 @@ from grader.compare.needed import left_by_text
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, of_calls, value_rows
 from grader.compare.steps import StepsFound, calls_to_record
-from grader.compare.telling import outputs_of, telling
+from grader.compare.telling import in_shape, outputs_of, telling
 from grader.compare.wording import (
     WrongCases,
     broken_steps,
@@ -31,7 +31,7 @@ from grader.records.answers import AnswerStatus
 from grader.records.calls import PLAIN, Array, Call, DrawnCase
 from grader.records.results import Diagnosis, State
 from grader.records.signatures import Suspects
-from grader.worker.names import Group, of_group
+from grader.worker.names import Group
 from grader.worker.protocol import Action, TensorKey
 
 _NUMBERS = 24  # that are equal at least: fewer may be so by chance
@@ -48,7 +48,7 @@ class _Fit:
     names: Names
     explained: Array  # by call
     distance: float
-    breaks: int = 0  # so many of the other wrong cases does it make wrong as well
+    breaks: int = 0  # so many other wrong cases, zeros too, does it make wrong as well
 
     @property
     def count(self) -> int:
@@ -181,7 +181,7 @@ class _Look:
         single = all(self._numbers(call) <= 1 for call in self.calls)
         self.numbers = _SINGLE if single and self.least == _CASES else _NUMBERS
         # bugs that change an input, whichever way they are written, where it is left alone
-        ended = [row for row, call in zip(self.rows, self.calls, strict=True) if self._ended(call)]
+        ended = [row for row, came in zip(self.rows, self._came, strict=True) if came]
         changing = zip(own.names, own.changing(evidence.seen, ended), strict=True)
         self._impossible = {*own.names} - {names for names, changes in changing if not changes}
 
@@ -231,12 +231,14 @@ class _Look:
         if not fits.any():
             return []
         most = count[fits].max()
-        broken = self.wrong & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
+        broken = ~self.right & self._came & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
+        alike = suspects.equal_calls(self.seen, self.tolerance)[0]
+        silent = ~self.right & ~self.wrong & self._came  # zeros: they alone tell nothing
         found: dict[Names, _Fit] = {}
         for row in np.flatnonzero(fits & (count == most)):
             far = float(apart[row][explained[row]].max())
-            names = suspects.names[row]
-            found.setdefault(names, _Fit(names, explained[row], far, int(broken[row].sum())))
+            names, all_told = suspects.names[row], explained[row] | (alike[row] & silent)
+            found.setdefault(names, _Fit(names, all_told, far, int(broken[row].sum())))
         return list(found.values())
 
     def _explain(self, suspects: Suspects) -> tuple[Array, Array]:
@@ -321,9 +323,13 @@ class _Look:
             return False
         here = [self._sizes[i] for i in np.flatnonzero(explained)]
         left = np.flatnonzero(self.wrong & ~explained)
-        others = [self._sizes[i] for i in left if self._in_shape(self.calls[i])]
+        others = [self._sizes[i] for i in left if in_shape(self.evidence, self.calls[i])]
         shared = {one for one in here[0] if one[1] > 1}.intersection(*here)
         return bool(others and shared) and not any(shared <= other for other in others)
+
+    @cached_property
+    def _came(self) -> Array:
+        return np.array([self._ended(call) for call in self.calls], dtype=bool)
 
     @cached_property
     def _sizes(self) -> list[set[tuple[str, int]]]:
@@ -357,12 +363,6 @@ class _Look:
 
     def _has_floats(self, call: Call) -> bool:
         return any(output.dtype.kind == "f" for output in outputs_of(self.evidence, call))
-
-    def _in_shape(self, call: Call) -> bool:
-        due = of_group(self.evidence.key.answers[call.id].tensors, Group.OUTPUT).values()
-        return [came.shape for came in outputs_of(self.evidence, call)] == [
-            one.shape for one in due
-        ]
 
     def _ended(self, call: Call) -> bool:
         return self.evidence.answers[call.id].status is AnswerStatus.OK

@@ -5,6 +5,7 @@ What a variable of the step's name ends up with is laid beside what it holds und
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside
 from grader.compare.needed import left_by_text
-from grader.compare.occurrence import orders_of
+from grader.compare.occurrence import factor_of, orders_of
 from grader.compare.signature import LAX, STRICT, beyond, sign_step, sign_steps, step_calls
 from grader.compare.steps import StepsFound
 from grader.compare.wording import alternatives, broken_steps, ways_of
@@ -177,11 +178,8 @@ def _is_scaled_later(run: Answer, held: Sequence[Array]) -> bool:
     made = [array for name, array in seen.items() if operation_of(name) != GIVEN]
     for array in held:
         place = next((i for i, one in enumerate(made) if exactly_equal(one, array)), len(made))
-        top = np.unravel_index(int(np.abs(array).argmax()), array.shape) if array.size else ()
-        later = [one for one in made[place:] if one.shape == array.shape and array.size > 1]
-        factors = [one[top] / array[top] if array[top] else 0.0 for one in later]
-        pairs = [(one, f) for one, f in zip(later, factors, strict=True) if f not in (0, 1)]
-        if any(_same(one, factor * array, STRICT) for one, factor in pairs):
+        factors = [factor_of(array, one) for one in made[place:]]
+        if any(factor != 0 and not isclose(factor, 1) for factor in factors):
             return True
     return False
 

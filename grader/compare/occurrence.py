@@ -14,9 +14,14 @@ _NUMBERS = 4  # different ones, of a step that others are multiples of
 
 
 def factor_of(step: Array, array: Array) -> float:
-    """By which number a tensor is a step, in the same shape; 0 where it is no multiple."""
+    """By which number a tensor is a step, in the same shape; 0 where it is no multiple.
+
+    Where a step counts evenly, as positions do, a multiple tells nothing: others count so, too.
+    """
     finite = bool(np.isfinite(step).all() and np.isfinite(array).all())
     if array.shape != step.shape or not finite or len(np.unique(step)) < _NUMBERS:
+        return 0.0
+    if np.abs(np.diff(step.ravel(), 2)).max() <= _RTOL * np.abs(step).max():
         return 0.0
     top = np.unravel_index(int(np.abs(step).argmax()), step.shape)
     factor = float(array[top] / step[top])

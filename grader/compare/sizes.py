@@ -6,10 +6,11 @@ The sizes have the names that the course gives them, as `num_heads * head_dim`.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 
-from grader.compare.evidence import Evidence
+from grader.compare.evidence import RESIZE, SPLIT_BEFORE, Evidence, Judgement
 from grader.course.models import Target
 from grader.records.answers import Answer, ParameterShape
 from grader.records.calls import PLAIN, DrawnCase
@@ -34,28 +35,42 @@ def fitting(
     return found
 
 
-def missized(evidence: Evidence, answer: Answer, case: DrawnCase) -> str:
+def missized(evidence: Evidence, answer: Answer, outcome: Judgement) -> Judgement | None:
     """Say what the layers return or take that have the names, and not the sizes, of those sought.
 
-    "" where some of what is sought has another cause, or no name tells which layer it is.
+    None where some of what is sought has another cause, or no name tells which layer it is.
     """
+    if (case := outcome.case) is None:
+        return None
     turned = evidence.words.turned_matrices
+    parts = set[int]()  # as how many of what a layer got would be due
     said: dict[tuple[tuple[str, int, str], ...], list[str]] = {}  # the layers that do the same
     for sought in answer.info.sought:
         role = evidence.roles.get(sought.name)
         own = _by_name(evidence, answer, role) if role else []
         if role is None or role.kind is not RoleKind.LINEAR or len(own) != 1:
-            return ""
+            return None
         shape = own[0].shape[::-1] if turned else own[0].shape
         places = [place for place in (0, 1) if shape[place] != sought.shape[place]]
         if not places:
-            return ""
+            return None
+        parts.add(_parts(shape, sought.shape))
         what = tuple(
             (_VERBS[place], shape[place], _due(evidence, role, place, sought, case))
             for place in places
         )
         said.setdefault(what, []).append(f"`{clean(own[0].name.rpartition('.')[0], 60)}`")
-    return "; ".join(_sentence(layers, what) for what, layers in said.items())
+    split = len(parts) == 1 and min(parts) > 1 and min(parts) in case.dims.values()
+    message = "; ".join(_sentence(layers, what) for what, layers in said.items())
+    step = SPLIT_BEFORE if split else RESIZE
+    return replace(outcome, message=message, detail="", next_step=step) if message else None
+
+
+def _parts(came: Sequence[int], due: Sequence[int]) -> int:
+    """As how many of one size the other is, along both axes; 0 where that is no number."""
+    ratios = {divmod(whole, max(part, 1)) for part, whole in zip(came, due, strict=True)}
+    (number, left), *others = ratios
+    return 0 if others or left else number
 
 
 def _sentence(layers: Sequence[str], what: Sequence[tuple[str, int, str]]) -> str:

@@ -58,3 +58,9 @@ def _behind(output: Array, given: Sequence[Array]) -> Array:
 def _varies(output: Array) -> bool:
     numbers = output[np.isfinite(output)]
     return numbers.size > 0 and (output.size == 1 or bool((numbers != numbers.flat[0]).any()))
+
+
+def in_shape(evidence: Evidence, call: Call) -> bool:
+    """Whether the outputs of a call have the shapes that are due."""
+    due = of_group(evidence.key.answers[call.id].tensors, Group.OUTPUT).values()
+    return [came.shape for came in outputs_of(evidence, call)] == [one.shape for one in due]

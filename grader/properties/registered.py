@@ -1,5 +1,6 @@
 """The parameters that the framework knows of."""
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -38,10 +39,11 @@ class Registered(Kind):
             answer, expected = answers_of(evidence, [call])[call.id], evidence.key.answers[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))
+            given = _given(evidence, evidence.case(call).options)
             found = (
                 _loose(answer.info, words)
                 or _sublayers(answer.info, expected.info, words)
-                or counted(answer.info, expected.info, words)
+                or counted(answer.info, expected.info, words, given)
             )
             if found is not None:
                 found = judge_idle(evidence, evidence.case(call)) or found
@@ -84,7 +86,18 @@ def _sublayers(info: Info, expected: Info, words: Vocabulary) -> Judgement | Non
     )
 
 
-def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
+def _given(evidence: Evidence, options: Container[str]) -> str:
+    """Say which arguments are given, since the code has another default than is asked for.
+
+    The first case alone tells it, and it is so in all but those whose `options` give them.
+    """
+    infos = [evidence.answers[c.id].info for c in evidence.numeric_calls(Action.FORWARD)]
+    own = dict.fromkeys(one.name for info in infos for one in info.defaults)
+    names = [f"`{clean(name, 60)}`" for name in own if name not in options]
+    return f", where {' and '.join(names)} {'are' if names[1:] else 'is'} given" if names else ""
+
+
+def counted(info: Info, expected: Info, words: Vocabulary, where: str = "") -> Judgement | None:
     """Judge how many numbers are trained; None where they are as many as are due."""
     count, due = info.registered, expected.registered
     if count == due:
@@ -107,7 +120,7 @@ def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     return Judgement(
         Status.FAILED,
         f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters, {more} than "
-        f"the {due} it needs",
+        f"the {due} it needs{where}",
         f"it has {named or 'nothing'}{', and others' if rest else ''}",
         step,
         Facts(parameters=due),

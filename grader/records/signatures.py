@@ -32,6 +32,12 @@ _ZERO = 1e-9  # what is less is none
 _ROOM = 0.08  # relative distance of statistics that are the same: several standard errors
 
 
+def ended_raising(codes: Array) -> Array:
+    """Whether calls ended in an exception, by their codes along the last axis."""
+    raised: Array = codes[..., Code.ENDED] == _RAISED
+    return raised
+
+
 @dataclass(frozen=True)
 class Signature:
     """One target's answers in short."""
@@ -135,7 +141,7 @@ class Suspects:
         Some of them alone raises what is raised, in the same words; and all alone give the form
         that is due where it came, if that counts (`formed`). All come back where none does so.
         """
-        raised = [row for row in rows if seen.codes[row, Code.ENDED] == _RAISED]
+        raised = [row for row in rows if ended_raising(seen.codes[row])]
         due = [row for row in rows if seen.codes[row, Code.FORM] == right.codes[row, Code.FORM]]
 
         def raises_alike(names: Sequence[str]) -> bool:
@@ -242,7 +248,7 @@ class Suspects:
         """
         reference = Suspects.gather([((), right)])
         correct = reference.equal_calls(seen, tolerance)[0][0]
-        raised = seen.codes[:, Code.ENDED] == _RAISED
+        raised = ended_raising(seen.codes)
         if raised[~correct].all():
             return []  # exceptions alone tell mistakes apart badly: many raise in the same places
         equal, apart = self.equal_calls(seen, tolerance)

@@ -114,7 +114,8 @@ def _of_others(told: Told, exercise: str, handed: str, command: str, width: int)
     if not told.others:
         return []
     after = f"{command}hint {words_given(exercise, told.others[0], handed)}"
-    said = f"there are hints on {listed(told.others)}, too: {after}"
+    each = ", each by its name" if told.others[1:] else ""
+    said = f"there are hints on {listed(told.others)}, too{each}: {after}"
     return wrapped(said, width, first="  ", hang=2)
 
 

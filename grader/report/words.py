@@ -42,6 +42,7 @@ _DEVIATION = (
 _COMPARABLE = "can be compared"
 _COMPARED = "An output can be compared where it came, and in the form that is due."
 _PART = "Points beside ✗: earned by what is right of it."
+_SHAPE = "shape: of what comes back, and of the layers that make it, their biases too."
 _BUG = "bug: points for the known mistakes that your values rule out."
 SHOWN = 4  # different failures of a target that are shown in full
 _BAD = (Status.FAILED, Status.TIMEOUT, Status.ERROR)
@@ -57,6 +58,12 @@ class Paragraph:
     diagnoses: tuple[Diagnosis, ...]
     failures: tuple[CheckResult, ...]  # different ones, each told once
     command: str = "grade "  # how a command begins
+
+    @property
+    def hides_shapes(self) -> bool:
+        """Whether points for shapes are lost, and no line of theirs says by what."""
+        lost = any(c.kind is Kind.SHAPE and c.status in _BAD for c in self.group.checks)
+        return lost and not any(c.kind is Kind.SHAPE for c in self.failures[:SHOWN])
 
     def step_of(self, remark: Remark) -> str:
         """What to do about the deviations of a remark, where its hint does not say it."""
@@ -97,7 +104,7 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     """
     shown: set[str] = set()
     lost: set[Kind] = set()
-    parts = False
+    parts = shapes = False
     for result in results:
         if reason := sole_reason(result):
             shown.add(MARKS[reason.status])
@@ -106,6 +113,7 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
             shown.update(MARKS[kind.status] for kind in one.group.kinds)
             parts |= any(kind.status in _BAD and kind.score for kind in one.group.kinds)
             lost.update(check.kind for check in one.group.checks if check.status in _BAD)
+            shapes |= one.hides_shapes
             shown.update(MARKS[check.status] for check in one.failures[:SHOWN])
             shown.update([FOUND] if one.diagnoses and marked else [])
     said = "; ".join(f"{sign} {words}" for sign, words in _SIGNS.items() if sign in shown)
@@ -114,6 +122,7 @@ def legend(results: Sequence[ExerciseResult], *, marked: bool = True) -> str:
     words += [_DEVIATION] if any(one.deviations for one in told) else []
     words += [_COMPARED] if any(_COMPARABLE in one.evidence for one in told) else []
     words += [_PART] if parts else []
+    words += [_SHAPE] if shapes else []
     words += [_BUG] if Kind.BUG in lost else []  # no line gives a reason for these points
     return " ".join([*([f"Signs: {said}."] if said else []), *words])
 

@@ -269,14 +269,14 @@ def _of_deviations(
 
 
 def _of_told(checks: Sequence[CheckResult], diagnosis: Diagnosis) -> list[str]:
-    """A hint for each deviation, with what to do about it."""
+    """A hint for each deviation, with what to do about it; then for what else comes of them."""
     said = diagnosis.deviations
-    told = [
-        check
-        for check in checks
-        if said and check.told and (check.kind is Kind.PROPERTY or check.message in said)
-    ]
-    return [_sentence(step) for step in dict.fromkeys(f"{c.message}: {c.next_step}" for c in told)]
+    told = [check for check in checks if said and check.told]
+    named = [check for check in told if check.message in said]
+    known = {check.next_step for check in named}
+    others = [c for c in told if c.kind is Kind.PROPERTY and c.next_step not in known]
+    steps = dict.fromkeys(f"{c.message}: {c.next_step}" for c in (*named, *others))
+    return [_sentence(step) for step in steps]
 
 
 def _unwritten(target: Target, key: AnswerKey, lesson: Sequence[Passage]) -> Advice:

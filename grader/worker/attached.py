@@ -15,6 +15,7 @@ from grader.worker.layouts import Item
 from grader.worker.protocol import LooseClaim, UntrainedClaim
 
 LISTED = 64  # names of parameters that an answer lists
+_NOISE = 1e-13  # of the largest gradient: what is less in a matrix, rounding has left
 _OF_ANY_MODULE = frozenset(vars(nn.Module()))  # where torch itself keeps what is registered
 
 
@@ -40,12 +41,14 @@ def untrained(
     """Registered parameters that no gradient reached, with the roles they play.
 
     Of a list that plays one role, some may stay untrained: rows of positions beyond a short input.
+    What rounding leaves in a matrix is no gradient; in a bias it may be all that is due.
     """
+    reached = _reached([*parameters.values(), *(p for bond in bonds for p in bond.item.parameters)])
     roles: dict[int, list[str]] = {}
     resting: set[int] = set()
     for bond in bonds:
         names, own = [role.name for role in bond.roles], bond.item.parameters
-        if len(names) == 1 and any(_reached(p) for p in own):
+        if len(names) == 1 and any(id(p) in reached for p in own):
             resting |= {id(p) for p in own}
         one_each = len(names) == len(own)
         for index, parameter in enumerate(own):
@@ -54,7 +57,7 @@ def untrained(
     return [
         UntrainedClaim(name, roles.get(id(p), []))
         for name, p in parameters.items()
-        if not _reached(p) and id(p) not in resting
+        if id(p) not in reached | resting
     ][:LISTED]
 
 
@@ -92,8 +95,15 @@ def _leaves(result: Tensor) -> dict[int, Tensor]:
     return leaves
 
 
-def _reached(parameter: nn.Parameter) -> bool:
-    return parameter.grad is not None and bool(parameter.grad.any())
+def _reached(parameters: Sequence[nn.Parameter]) -> set[int]:
+    """The ids of those that a gradient reached."""
+    gradients = {id(p): p.grad.abs() for p in parameters if p.grad is not None and p.numel()}
+    noise = _NOISE * max((float(one.max()) for one in gradients.values()), default=0.0)
+    return {
+        name
+        for name, gradient in gradients.items()
+        if not bool((gradient <= (noise if gradient.dim() > 1 else 0.0)).all())  # NaN is one, too
+    }
 
 
 def named(found: Sequence[Loose]) -> list[LooseClaim]:

@@ -162,7 +162,7 @@ def _refuse_mixed(func: Any, args: Any, tensors: list[Tensor]) -> None:
         tensors = [args[0], *(a for a in args[2:] if isinstance(a, Tensor))]
     strangers = [t for t in tensors if not isinstance(t, PretendTensor) and t.dim() > 0]
     if strangers and any(isinstance(t, PretendTensor) for t in tensors):
-        raise DeviceMix(f"{func.name().split('::')[-1].split('.')[0]} got tensors on two devices")
+        raise DeviceMix("one operation got tensors on two devices")
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

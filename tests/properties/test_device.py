@@ -39,7 +39,7 @@ WRONG = {
     ),
     "heard in part": (
         "return torch.arange(size, device=device) <= torch.arange(size)[:, None]",
-        f"{FIXED}: le got tensors on two devices",
+        f"{FIXED}: one operation got tensors on two devices",
         "make new tensors with device=device",
     ),
     "other values": (
@@ -101,7 +101,7 @@ def test_device_is_judged_on_a_case_of_its_own(tmp_path: Path) -> None:
     checks = judged(course_of(tmp_path, CASE, SHOWN.format(", device=x.device")), SHOWN.format(""))
     check = checks["shown/property/device"]
     assert check.status is Status.FAILED
-    assert check.message.startswith(f"{FIXED}: mul got tensors on two devices")
+    assert check.message.startswith(f"{FIXED}: one operation got tensors on two devices")
     assert check.case is not None
     assert check.case.name == "without a mask"
 

@@ -2,7 +2,7 @@
 
 import click
 import pytest
-from support import SUBMISSIONS
+from support import SUBMISSIONS, GradeText, edited, solution
 
 from grader.grading.engine import Engine
 from grader.handin.read import read_submission
@@ -58,6 +58,20 @@ def test_row_of_steps_is_explained_where_there_is_one() -> None:
     found = Diagnosis("double", (), "", "", "Step by step: one ✓ two ✗.")
     result = ExerciseResult("exercise1", "", Status.FAILED, 0, 0, (), (found,))
     assert legend([result]) == "In a row of steps ✓ is right and ✗ is wrong."
+
+
+def test_points_for_shapes_that_no_line_tells_of_are_explained(grade_text: GradeText) -> None:
+    text = edited(
+        solution("exercise4"),
+        ("nn.Linear(size, embed_dim)", "nn.Linear(size, embed_dim, bias=False)"),
+    )
+    result = grade_text({"exercise4": text})
+    assert "shape: of what comes back, and of the layers that make it" in legend([result])
+    text = edited(
+        solution("exercise4"),
+        ("output = self.dropout(projected)", "output = self.dropout(projected)[0]"),
+    )
+    assert "shape: of what comes back" not in legend([grade_text({"exercise4": text})])
 
 
 def test_page_that_marks_no_mistake_by_a_sign_explains_none(shipped_engine: Engine) -> None:

@@ -209,7 +209,12 @@ def test_hint_names_what_else_there_are_hints_on(shipped_engine: Engine) -> None
     assert told is not None
     assert (told.advice.target, told.others) == ("unfold_heads", ("MultiHeadSelfAttention",))
     command = "grade hint exercise3 MultiHeadSelfAttention --submission x"
-    assert command in " ".join(render_told(told, "exercise3", handed="--submission x").split())
+    said = " ".join(render_told(told, "exercise3", handed="--submission x").split())
+    assert f"there are hints on MultiHeadSelfAttention, too: {command}" in said
+    both = replace(told, others=("fold_heads", "MultiHeadSelfAttention"))
+    said = " ".join(render_told(both, "exercise3").split())
+    others = "fold_heads, MultiHeadSelfAttention"
+    assert f"there are hints on {others}, too, each by its name: grade hint exercise3 fold" in said
     named = take_hint(folder, exercise, key, result, named="MultiHeadSelfAttention", every=True)
     assert named is not None
     assert named.advice.target == "MultiHeadSelfAttention"
@@ -866,7 +871,7 @@ def test_a_deviation_beside_a_mistake_has_a_hint(shipped_engine: Engine) -> None
     )
     advice = _advice_of(shipped_engine, "exercise3", text)
     assert advice.topic == "keys-from-queries"
-    assert any("give `unify_heads` a bias" in hint for hint in advice.hints)
+    assert sum("give `unify_heads` a bias" in hint for hint in advice.hints) == 1
 
 
 def test_what_fails_beside_deviations_has_a_hint(shipped_engine: Engine) -> None:

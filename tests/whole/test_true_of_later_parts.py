@@ -151,3 +151,49 @@ def test_a_part_that_has_too_much_is_no_reason_for_too_little(grade_text: GradeT
     check = find_check(result, "build_language_model/property/registered")
     assert "fewer than" in check.message
     assert "start there" not in check.next_step
+
+
+def test_wrong_zero_is_counted_among_what_a_mistake_explains(grade_text: GradeText) -> None:
+    """A warm-up that counts step 0 as 1 is right there, and is not what this code does."""
+    text = edited(
+        solution("exercise12"),
+        ("return peak * (step + 1) / warmup", "return peak * step / warmup"),
+        ("return floor + (peak - floor) * wave", "return peak * wave + 2 * floor"),
+        ("        return floor\n", "        return 1.0\n"),
+    )
+    result = grade_text({"exercise12": text})
+    (found,) = (d for d in result.diagnoses if d.target == "learning_rate")
+    wrong = [c for c in result.checks if c.target == "learning_rate" and c.status is Status.FAILED]
+    assert found.bugs == ("first-rate-zero",), wrong
+    assert "In 4 of them your output equals" in found.evidence
+    assert "counts as 1" not in found.evidence
+
+
+def test_layer_that_serves_each_head_is_told_to_take_the_whole(grade_text: GradeText) -> None:
+    """One small layer for all heads: the split comes before it."""
+    text = edited(
+        solution("exercise3"),
+        ("queries = self.to_queries(x)", "parts = x.unflatten(2, (self.num_heads, -1))\n"
+         "        queries = self.to_queries(parts).flatten(2)"),
+        ("keys = self.to_keys(x)", "keys = self.to_keys(parts).flatten(2)"),
+        ("values = self.to_values(x)", "values = self.to_values(parts).flatten(2)"),
+    )  # fmt: skip
+    whole = "nn.Linear(embed_dim, num_heads * size, bias=bias)"
+    result = grade_text({"exercise3": text.replace(whole, "nn.Linear(size, size, bias=bias)")})
+    check = find_check(result, "MultiHeadSelfAttention/shape")
+    assert "should return num_heads * head_dim" in check.message
+    assert check.next_step.startswith("one such layer serves the parts of its input one by one")
+
+
+def test_gradient_of_rounding_alone_is_none(grade_text: GradeText) -> None:
+    """The mean over what a fresh norm has made even is its shift, whatever came in."""
+    text = edited(
+        solution("exercise12"),
+        ("self.classes(encoded.mean(dim=1))", "self.classes(nn.functional.layer_norm("
+         "encoded, (48,)).mean(dim=2, keepdim=True).mean(dim=1).expand(-1, 48))"),
+    )  # fmt: skip
+    earlier = {f"exercise{n}": solution(f"exercise{n}") for n in range(1, 11)}
+    result = grade_text({"exercise12": text, **earlier})
+    check = find_check(result, "build_digit_classifier/gradient")
+    assert check.status is Status.FAILED
+    assert check.message.startswith("no gradient reaches the parameter")

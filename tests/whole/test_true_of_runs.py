@@ -204,6 +204,23 @@ def test_few_different_numbers_are_no_step_of_which_something_is_a_multiple() ->
     assert factor_of(np.array([1.0, 2.0, 2.0, 1.0]), np.array([2.0, 4.0, 4.0, 2.0])) == 0
 
 
+def test_row_that_counts_evenly_is_no_step_of_which_something_is_a_multiple() -> None:
+    """Other rows count so, too: positions are a multiple of exponents."""
+    assert factor_of(np.array([0.0, 0.25, 0.5, 0.75]), np.array([0.0, 1.0, 2.0, 3.0])) == 0
+
+
+def test_parameters_are_counted_with_the_argument_that_was_given(grade_text: GradeText) -> None:
+    """Without it the layers are narrower, and the sentence would be false."""
+    text = edited(
+        NETWORK,
+        ("4 * embed_dim if hidden_dim is None", "2 * embed_dim if hidden_dim is None"),
+        ("self.dropout = ", "self.gate = nn.Linear(embed_dim, size)\n        self.dropout = "),
+        ("self.contract(activated)", "self.contract(activated * self.gate(x))"),
+    )  # fmt: skip
+    check = find_check(grade_text({"exercise4": text}), "FeedForward/property/registered")
+    assert "more than the 225 it needs, where `hidden_dim` is given" in check.message
+
+
 def test_cases_of_one_item_alone_name_no_mistake(grade_text: GradeText) -> None:
     """With one query, a second softmax over the queries gives what the first one would."""
     text = edited(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from grader.worker.attached import loose_things
+from grader.worker.attached import loose_things, untrained
 from grader.worker.torch_modules import TorchModules
 
 
@@ -62,3 +62,13 @@ def test_what_hangs_loose_has_the_name_that_it_would_have() -> None:
     ]
     # a given one's parameters are its own
     assert [item.name for item in TorchModules().hidden(module, [first])] == names[2:]
+
+
+def test_what_rounding_leaves_in_a_matrix_is_no_gradient() -> None:
+    layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2)])
+    parameters = dict(layers.named_parameters())
+    sizes = {"0.weight": 1.0, "1.weight": 1e-17, "1.bias": 1e-17, "2.weight": 1e-9}
+    for name, size in sizes.items():
+        parameters[name].grad = torch.full_like(parameters[name], size)
+    parameters["2.bias"].grad = torch.full((2,), torch.nan)
+    assert [one.name for one in untrained(parameters, [])] == ["0.bias", "1.weight"]
