@@ -254,10 +254,7 @@ COUNT_VALUES = (
 )
 SEEK_LAYER = "look for a layer that is missing or has another size: the stub's docstring lists them"
 RESIZE = "look at the sizes where the layer is made"
-SPLIT_BEFORE = (
-    "one such layer serves the parts of its input one by one: call it on the whole, and split what "
-    "it returns"
-)
+SPLIT_BEFORE = "make the layer for the whole of its input, call it on that, and split what comes"
 # steps that give way to a better one
 NO_IDEA = (*UNKNOWN, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE, FOLLOW_HINT)
 

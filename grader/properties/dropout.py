@@ -160,7 +160,7 @@ def _how_wrong(more: Array) -> str:
     """Tell by how much more than due the numbers change that change wrongly."""
     if (more > 0).all():
         return "too much"
-    return "too little" if (more < 0).all() else "too much or too little"
+    return "too little" if (more < 0).all() else "too much in places, and too little in others"
 
 
 def _dependent(evidence: Evidence, call: Call, answer: Answer, name: str) -> str:

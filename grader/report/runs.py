@@ -172,7 +172,7 @@ def remedy(tried: Tried, command: str = "grade ") -> str:
     """Return what to do where nothing came out: a check says more where nothing else is known."""
     known = tried.outcome.remedy if tried.outcome else ""
     done = known or f"`{command}check {tried.exercise}` says more"
-    return f"{done}; your guess is kept" if tried.waits else done
+    return f"{done}; your guess, {tried.guess}, is kept" if tried.waits else done
 
 
 def told(tried: Tried, command: str = "grade ") -> list[str]:

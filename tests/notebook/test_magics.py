@@ -131,7 +131,7 @@ def test_try_with_a_guess_runs_the_cells(ask: Ask) -> None:
 
 
 def test_guess_before_the_cells_is_kept(ask: Ask) -> None:
-    assert "your guess is kept" in repr(ask("try", "exercise3 1 2"))
+    assert "your guess, 2, is kept" in repr(ask("try", "exercise3 1 2"))
     assert "You guessed 2:" in repr(ask("try", "exercise3 1", _PERFECT))
 
 

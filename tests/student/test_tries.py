@@ -70,7 +70,7 @@ def test_guess_is_asked_for_before_there_is_code_and_kept(course: Path) -> None:
     assert done.exit_code == 0
     assert done.output.count("Your guess, 1 to") == 3
     assert "This needs `attention_weights`, which is not written yet." in done.output
-    assert done.output.count("your guess is kept") == 1
+    assert done.output.count("your guess, 2, is kept") == 1
     assert (course / _KEPT).exists()
     again = typed(course, "exercise1", "1")
     assert "Your guess, 1 to" not in again.output  # it waits
@@ -151,7 +151,7 @@ def test_questions_travel_with_the_bundle(bundle: dict[str, bytes], course: Path
 
 def test_guess_that_comes_before_the_code_waits_for_it(course: Path) -> None:
     done = typed(course, "exercise1", "1", "--guess", "2")
-    assert "Write it, and run this again; your guess is kept." in " ".join(done.output.split())
+    assert "Write it, and run this again; your guess, 2, is kept." in " ".join(done.output.split())
     run_read("1", course, course / "page.html")
     assert "Your guess, 2, is kept." in (course / "page.html").read_text(encoding="utf-8")
     shutil.copyfile(SUBMISSIONS / "perfect" / _FILE, course / "exercises" / _FILE)

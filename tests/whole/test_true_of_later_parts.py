@@ -182,7 +182,7 @@ def test_layer_that_serves_each_head_is_told_to_take_the_whole(grade_text: Grade
     result = grade_text({"exercise3": text.replace(whole, "nn.Linear(size, size, bias=bias)")})
     check = find_check(result, "MultiHeadSelfAttention/shape")
     assert "should return num_heads * head_dim" in check.message
-    assert check.next_step.startswith("one such layer serves the parts of its input one by one")
+    assert check.next_step.startswith("make the layer for the whole of its input")
 
 
 def test_gradient_of_rounding_alone_is_none(grade_text: GradeText) -> None:
