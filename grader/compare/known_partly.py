@@ -215,7 +215,8 @@ class _Look:
 
         Of two bugs at once each has to show in what they explain, beside what `singles` give.
         """
-        explained, apart = self._explain(suspects)
+        alike, apart = suspects.equal_calls(self.seen, self.tolerance)
+        explained = self._explain(alike)
         numbers = explained @ np.array([self._numbers(call) for call in self.calls])
         count = explained.sum(axis=1)
         bugs = np.array([len(names) for names in suspects.names])
@@ -232,7 +233,6 @@ class _Look:
             return []
         most = count[fits].max()
         broken = ~self.right & self._came & ~explained & ~suspects.equal_calls(self._due, STRICT)[0]
-        alike = suspects.equal_calls(self.seen, self.tolerance)[0]
         silent = ~self.right & ~self.wrong & self._came  # zeros: they alone tell nothing
         found: dict[Names, _Fit] = {}
         for row in np.flatnonzero(fits & (count == most)):
@@ -241,13 +241,13 @@ class _Look:
             found.setdefault(names, _Fit(names, all_told, far, int(broken[row].sum())))
         return list(found.values())
 
-    def _explain(self, suspects: Suspects) -> tuple[Array, Array]:
-        """Which wrong cases each suspect explains that breaks no right one, and how far off."""
-        same, apart = suspects.equal_calls(self.seen, self.tolerance)
+    def _explain(self, same: Array) -> Array:
+        """Which wrong cases, of the `same`, each suspect explains that breaks no right one."""
         if self.tolerance != STRICT:  # what is that near to what is right is no mistake of these
-            same &= ~self._expected.equal_calls(self.seen, beyond(self.tolerance))[0] | self.right
+            near = self._expected.equal_calls(self.seen, beyond(self.tolerance))[0]
+            same = same & (~near | self.right)
         possible = np.asarray((same | ~self.right).all(axis=1))
-        return same & self.wrong & ~self._drawn & possible[:, np.newaxis], apart
+        return np.asarray(same & self.wrong & ~self._drawn & possible[:, np.newaxis])
 
     def rest(self, singles: Suspects, explained: Array) -> list[_Fit]:
         """The bugs that explain all the other wrong cases, whatever they do to the rest."""

@@ -86,8 +86,10 @@ def beside_right_parts(
             continue
         other = _run(rounds, target, text, parts)
         own = _checked(exercise, source, other, target)
-        differs = _ends(own.evidence) and _differs(own.evidence, before.evidence)
-        if own.lacking < before.lacking or (own.lacking == before.lacking and differs):
+        shows_more = own.lacking == before.lacking and (
+            _ends(own.evidence) and _differs(own.evidence, before.evidence)
+        )
+        if own.lacking < before.lacking or shows_more:
             again[target.name], found[target.name] = own, Beside(other, parts)
     return first | again, found
 

@@ -13,6 +13,7 @@ from grader.course.models import Exercise, Target
 from grader.properties.base import Kind, answers_of, needs_parameters
 from grader.properties.trained import judge_idle
 from grader.records.answers import AnswerStatus, Info
+from grader.records.calls import Call
 from grader.records.results import Facts, Status
 from grader.records.text import clean
 from grader.records.text import counted as numbers
@@ -39,11 +40,10 @@ class Registered(Kind):
             answer, expected = answers_of(evidence, [call])[call.id], evidence.key.answers[call.id]
             if answer.status is not AnswerStatus.OK:
                 return explain_status(evidence, answer, evidence.case(call))
-            given = _given(evidence, evidence.case(call).options)
             found = (
                 _loose(answer.info, words)
                 or _sublayers(answer.info, expected.info, words)
-                or counted(answer.info, expected.info, words, given)
+                or _counted(evidence, call, answer.info)
             )
             if found is not None:
                 found = judge_idle(evidence, evidence.case(call)) or found
@@ -97,7 +97,13 @@ def _given(evidence: Evidence, options: Container[str]) -> str:
     return f", where {' and '.join(names)} {'are' if names[1:] else 'is'} given" if names else ""
 
 
-def counted(info: Info, expected: Info, words: Vocabulary, where: str = "") -> Judgement | None:
+def _counted(evidence: Evidence, call: Call, info: Info) -> Judgement | None:
+    found = counted(info, evidence.key.answers[call.id].info, evidence.words)
+    given = _given(evidence, evidence.case(call).options) if found else ""
+    return found and replace(found, message=f"{found.message}{given}")
+
+
+def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     """Judge how many numbers are trained; None where they are as many as are due."""
     count, due = info.registered, expected.registered
     if count == due:
@@ -120,7 +126,7 @@ def counted(info: Info, expected: Info, words: Vocabulary, where: str = "") -> J
     return Judgement(
         Status.FAILED,
         f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters, {more} than "
-        f"the {due} it needs{where}",
+        f"the {due} it needs",
         f"it has {named or 'nothing'}{', and others' if rest else ''}",
         step,
         Facts(parameters=due),

@@ -54,10 +54,11 @@ def untrained(
         for index, parameter in enumerate(own):
             played = names[index : index + 1] if one_each else names
             roles.setdefault(id(parameter), []).extend(played)
+    trained = reached | resting
     return [
         UntrainedClaim(name, roles.get(id(p), []))
         for name, p in parameters.items()
-        if id(p) not in reached | resting
+        if id(p) not in trained
     ][:LISTED]
 
 
