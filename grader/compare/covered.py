@@ -22,7 +22,7 @@ def checks_failed_by(
     A property that waits for right values is one of them where its calls came to the same.
     """
     own = evidence.key.suspects.get(evidence.target.name)
-    if own is None:
+    if own is None or not bugs:
         return set()
     judged = [r.id for r in results if r.kind is not Kind.BUG]
     rows = np.array([all(bug_id(name) in bugs for name in names) for names in own.names])

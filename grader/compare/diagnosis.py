@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.compare.evidence import REFUSALS, Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names, nearest
-from grader.compare.needed import left_by_text
+from grader.compare.needed import left_by_text, text_allows
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, failing, of_calls, value_rows
 from grader.compare.telling import telling
@@ -93,6 +93,8 @@ class _Look:
         told = self._any_value(self.kept) or self._changes_inputs() or self._refuses()
         if found and not told:
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
+        if self._unbound():  # sizes alone are seen: another mistake may make the same ones
+            found = {n: d for n, d in found.items() if text_allows(self.evidence, n, self.aside)}
         return self._word(self._of_all(found)) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
@@ -124,10 +126,8 @@ class _Look:
         if not self._values_right() or any(gradients):  # what is cut off fails other checks, too
             return None
         named = self._silent(self._failing)
-        found = {tuple(alike): 0.0 for alike in named} if len(named) == 1 else {}
-        if len(named) > 1:
-            found = {tuple(alike[0] for alike in named): 0.0}
-        return self._word(found) if found else None
+        one = named[0] if len(named) == 1 else [alike[0] for alike in named]
+        return self._word({tuple(one): 0.0}) if named else None
 
     # ---- parts of the signatures -------------------------------------------------------------
 

@@ -177,6 +177,11 @@ def not_unpacked(found: Found, scene: Scene) -> Reason:
 def without_attribute(found: Found, scene: Scene) -> Reason | None:
     """Say what has no such attribute."""
     kind, name = found[1], found[2]
+    if kind in _PLAIN and scene.line.node and name not in scene.line.names:
+        return Reason(
+            f"something that this line calls asks for `.{name}` of a value of type {kind}: check "
+            "what it is given, and in which order"
+        )
     if kind in _PLAIN:
         return Reason(f"print what stands before the dot: it is of type {kind} there, not a tensor")
     if kind == "Tensor":

@@ -20,6 +20,7 @@ from grader.compare.steps import StepsFound, calls_to_record
 from grader.compare.telling import in_shape, outputs_of, telling
 from grader.compare.wording import (
     WrongCases,
+    alternatives,
     broken_steps,
     first_broken,
     nearness,
@@ -38,7 +39,6 @@ _NUMBERS = 24  # that are equal at least: fewer may be so by chance
 _CASES = 2  # in which they are, at least
 _WHOLE = 6  # and of whole numbers, such as tokens, which are equal by chance more easily
 _SINGLE = 3  # where an output is one number each: so many for each bug
-_NOT_ALL = "There may be more"
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ def known_partly(
 
     It goes on from how far the `steps` are right. `pairs` gives two bugs at once.
     """
-    name = evidence.target.name
-    own = evidence.key.suspects.get(name)
+    own = evidence.key.suspects.get(evidence.target.name)
     if own is None:
         return None
     look = _Look(evidence, aside, own)
@@ -377,24 +376,24 @@ def _worded(
     *,
     drawn: bool,
 ) -> Diagnosis:
-    book = evidence.key.book
-    groups, alone = ([[book.by_key(n) for n in fit.names] for fit in f] for f in (found, rest))
+    by_key = evidence.key.book.by_key
+    groups, alone = ([[*map(by_key, fit.names)] for fit in fits] for fits in (found, rest))
     first = first_broken(evidence, groups, steps)
     for group in groups:  # what breaks the first wrong step is to be mended first
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
-    order = [*alone, *groups] if 2 * count < wrong.cases else [*groups, *alone]
-    bugs = [bug for group in order for bug in group]  # what spoils more cases comes first
-    some = f"{wrong.cases} cases are wrong. In {count} of them"
-    others = of_others(wrong, count, alone, drawn=drawn)
-    if count == wrong.cases:
-        some, others = f"In all {count} wrong cases", _NOT_ALL
+    order = [alone, groups] if 2 * count < wrong.cases else [groups, alone]  # most cases first
+    bugs = [bug for some in order for group in some for bug in group]
+    every, some = count == wrong.cases, f"{wrong.cases} cases are wrong. In {count} of them"
+    some = f"In all {count} wrong cases" if every else some
+    others = "There may be more" if every else of_others(wrong, count, alone, drawn=drawn)
     said = f"{some} your output equals, to {far}, what comes out when {ways_of(groups)}. {others}."
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step=first.step if first else "",
         hint=bugs[0].hints[0],
-        evidence=f"{first.evidence} {said}" if first and count < wrong.cases else said,
+        evidence=f"{first.evidence} {said}" if first and not every else said,
+        either=() if alone or len(bugs) > len(groups) else alternatives(bugs),
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )

@@ -106,7 +106,13 @@ class _Look:
     def named(
         self, name: str, held: Sequence[Sequence[Array]], steps: StepsFound
     ) -> Diagnosis | None:
-        """Name the bug of a step by what its variable ended up with, or else got first."""
+        """Name the bug of a step by what its variable ended up with, or else got first.
+
+        One that was right in between is none: something was done to it later.
+        """
+        wanted = self.expected[:, self.names.index(name)]
+        if all(any(self._fits(one, wanted[i]) for one in held[i]) for i in self.plain):
+            return None
         if rows := self._rows(name, [one[-1] if one else None for one in held], steps):
             return self._word(rows, name, steps, f"Your `{name}` is")
         if any(len(one) > 1 for one in held):
@@ -126,8 +132,6 @@ class _Look:
         before += [self.names.index(n) for n in level if steps.states.get(n) is State.RIGHT]
         place, plain = self.names.index(name), self.plain
         wanted = self.expected[:, place]
-        if all(self._fits(held[i], wanted[i]) for i in plain):
-            return []  # it was right, and something was done to it later
         room = beyond(self.tolerance)
         rows, further = [], []
         for row, signed in enumerate(self.signed):

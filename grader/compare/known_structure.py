@@ -8,7 +8,7 @@ import numpy as np
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.left_aside import Aside, Names
-from grader.compare.needed import left_by_text
+from grader.compare.needed import left_by_text, text_allows
 from grader.compare.outcomes import judge_call
 from grader.compare.retry import telling_calls
 from grader.compare.signature import failing, pair_rows, value_rows
@@ -51,10 +51,11 @@ def known_structure(
     if Code.REGISTERED in aside.codes or not counts.wrong or not counts.usual:
         return None
     found = left(_of_one_count(evidence, own, counts, results, pairs, aside.allows))
+    if any(one.status is AnswerStatus.UNBOUND for one in forward):
+        found = _possible(evidence, found, aside)
     if _share_none(own, found):
         return None
-    said = _LACKS if counts.unfit else _REGISTERS
-    return _worded(evidence, own, found, f"in {every} your module {said}")
+    return _worded(evidence, own, found, f"in {every} your module {counts.said}")
 
 
 def _of_one_count(
@@ -81,6 +82,13 @@ def _of_one_count(
             if allows(names) and all(counts.changed_by(own, name) for name in names)
         ]
     return found
+
+
+def _possible(evidence: Evidence, found: list[Names], aside: Aside) -> list[Names]:
+    """Those that the text allows, where sizes alone are seen: another mistake may make the same."""
+    if _ran_wrong(evidence):
+        return found
+    return [names for names in found if text_allows(evidence, names, aside)]
 
 
 def _share_none(own: Suspects, found: Sequence[Names]) -> bool:
@@ -171,6 +179,11 @@ class _Counts:
             np.array(ended) & np.array(gradient) & (codes[:, Code.UNTRAINED] == 0)
         )
         self._wrong = self._seen != evidence.right.codes[:, Code.REGISTERED]
+
+    @property
+    def said(self) -> str:
+        """What is told of a bug under which they are alike."""
+        return _LACKS if self.unfit else _REGISTERS
 
     @property
     def unfit(self) -> bool:

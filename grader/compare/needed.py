@@ -17,13 +17,13 @@ def left_by_text(evidence: Evidence, found: Collection[Names], aside: Aside) -> 
     not heard count as not there.
     """
     found = aside.likely(found)
-    book = evidence.key.book
-    left = [
-        names
-        for names in found
-        if all(_may_be(evidence, book.by_key(n), aside.unheard) for n in names)
-    ]
-    return left or list(found)
+    return [names for names in found if text_allows(evidence, names, aside)] or list(found)
+
+
+def text_allows(evidence: Evidence, names: Names, aside: Aside) -> bool:
+    """Whether each of some known bugs may stand in the text: a word that it needs is there."""
+    bugs = map(evidence.key.book.by_key, names)
+    return all(_may_be(evidence, bug, aside.unheard) for bug in bugs)
 
 
 def _may_be(evidence: Evidence, bug: KnownBug, unheard: Set[str]) -> bool:

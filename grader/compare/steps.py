@@ -31,7 +31,7 @@ class StepsFound:
 
     states: Mapping[str, State]  # in the course's order
     scope: str = ""  # of which cases alone they are known, as part of a sentence
-    # of a wrong step: by which factor it is made, and in which case, where it never is as it is due
+    # of a wrong step: in which case by which factor it is made, where it never is as it is due
     times: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,7 +67,7 @@ class StepsFound:
             before = list(self.states.items())[: list(self.states).index(upto)]
             said = " ".join([*(f"{n} ✓" for n, s in before if s is State.RIGHT), f"{upto} ✗"])
         often = "" if upto else self.times.get(self.wrong, "")
-        often = often and f" Your run has `{self.wrong}` {often}, and never as it is due."
+        often = often and f" {often}, and never as it is due."
         return f"{UNEXPLAINED} Step by step{self.scope}: {said}.{often}"
 
     @property
@@ -120,7 +120,7 @@ def find_steps(
     found |= dict.fromkeys(implied, True)
     if all(judge_call(evidence, call, Group.OUTPUT).passed for call in runs):
         return StepsFound({n: State.RIGHT if found[n] else State.OPEN for n in names})
-    broken = [name for name in told if name not in implied]  # others are not wrong in these cases
+    broken = [name for name in told if name not in {*implied, *_following(found, looks)}]
     stopped = any(evidence.answers[call.id].status is not AnswerStatus.OK for call in runs)
     held = {n for n in names if all(recorded[call.id].held_by(n) for call in runs)}
     steps = StepsFound(_states(evidence.target.step_levels, found, broken, held, stopped=stopped))
@@ -130,10 +130,16 @@ def find_steps(
     return replace(steps, scope=_scope(evidence, calls[0]), times=times)
 
 
+def _following(found: Mapping[str, bool | None], looks: Sequence["_Run"]) -> set[str]:
+    """The steps that are the same as an earlier one, which is not right: none is wrong first."""
+    copied = [pair for look in looks for pair in look.copied.items()]
+    return {name for name, first in copied if not found[first]}
+
+
 def _times(wrong: str, looks: Sequence["_Run"], case: str) -> dict[str, str]:
-    """By which factor a wrong step is made, and in which case; nothing where some run has none."""
+    """In which case by which factor a wrong step is made; nothing where some run has none."""
     factors = [look.multiple_of(wrong) for look in looks]
-    said = f"times {factors[0]:.3g} (in the case '{case}')"
+    said = f"In the case '{case}' your run has `{wrong}` times {factors[0]:.3g}"
     return {wrong: said} if all(factors) else {}
 
 
@@ -243,6 +249,7 @@ class _Run:
         self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
         self.unchanged: set[str] = set()  # steps that are an input, or one that is there already
+        self.copied: dict[str, str] = {}  # of those, the ones that are an earlier step, and which
 
     def marks(self) -> dict[str, bool | None]:
         """Say of each step whether it was made, in order; None where its values prove nothing."""
@@ -274,14 +281,23 @@ class _Run:
                 return None  # it may have been made: it was not returned
         if any(same_values(wanted, array) for array in before):
             self.unchanged.add(name)  # which proves nothing
+            if of := self._earlier(name):
+                self.copied[name] = of
             own = self._recorded.held_by(name)
             return False if own and not any(rearranged(wanted, one) for one in own) else None
         if place is None:
             turned = not only_moves(wanted, before) and occurs(wanted, self._made, turned=True)
             cut = self._is_cut and not self._recorded.held_by(name)
-            return None if cut or turned or not self._is_tried(name, wanted) else False
+            return None if cut or turned or not self._is_tried(name, wanted, before) else False
         as_it_is = passed and same_values(wanted, self._made[place])  # whatever has its name
         return True if as_it_is or self._is_kept(name, wanted) else None
+
+    def _earlier(self, name: str) -> str:
+        """The first of the steps before one that has the same values, "" where none has."""
+        names = [one for one in self._evidence.target.step_names if one in self._expected]
+        same = (n for n in names if same_values(self._expected[name], self._expected[n]))
+        first = next(same)
+        return "" if first == name else first
 
     def _is_kept(self, name: str, wanted: Array) -> bool:
         """Whether a variable of the step's name, if there is one, got its values and kept them.
@@ -303,12 +319,15 @@ class _Run:
         factors = (factor_of(wanted, array) for array in reversed(self._made))
         return next((factor for factor in factors if factor), 0.0)
 
-    def _is_tried(self, name: str, wanted: Array) -> bool:
+    def _is_tried(self, name: str, wanted: Array, before: Sequence[Array]) -> bool:
         """Whether something other than the step is there in its place; if not, all is open.
 
         Code that makes a step row by row, or never, has no tensor of its form but later ones.
         """
         held = self._recorded.held_by(name)
+        alike = (one for own in held for one in (own, own[own != 0]))  # with and without padding
+        if any(rearranged(wanted, one) for one in alike) and not only_moves(wanted, before):
+            return False
         if held and not all(_is_part(one, wanted) for one in held):
             return True
         known = [*self._expected.values(), *self._given, *self._returned.values()]

@@ -79,7 +79,7 @@ def beside_right_parts(
     for target in exercise.targets:
         parts = [one for one in causes_of(exercise, source, target.name) if first[one].lacking]
         before = first[target.name]
-        if not parts or not before.lacking:
+        if not parts or not before.lacking or _ends_unwritten(before.evidence):
             continue
         text = parts_of(standins.sources.get(exercise.stem, ""), exercise, parts)
         if not text:
@@ -156,6 +156,13 @@ def _with_parts(job: Job, text: str, parts: Sequence[str]) -> Job:
     last = (_LAST, f"from {_STEM} import {', '.join(parts)}")
     earlier = {**job.earlier, _STEM: [(f"{STANDIN_LABEL}{_STEM}", text)]}
     return replace(job, units=[*job.units, last], earlier=earlier)
+
+
+def _ends_unwritten(evidence: Evidence) -> bool:
+    """Whether each call ends where the target's own text says that it is not written yet."""
+    due = [evidence.answers[call.id].error for call in evidence.calls if not call.refused]
+    ends = {(e.frames[-1].label, e.frames[-1].line) if e and e.frames else ("", 0) for e in due}
+    return ends == {evidence.unwritten_at}
 
 
 def _differs(one: Evidence, other: Evidence) -> bool:

@@ -284,7 +284,7 @@ def _steps(
                 name,
                 expected[name],
                 State.NOT_REACHED if ended and state is State.WRONG else state,
-                _in_its_form(recorded.held_by(name), expected[name]),
+                _own(recorded.held_by(name), returned.get(name), expected[name]),
                 not _is_reshaped(expected[name], returned.get(name))
                 and any(same_values(expected[name], array) for array in seen),
                 any(same_values(expected[name].ravel(), array) for array in flat),
@@ -294,8 +294,13 @@ def _steps(
     return tuple(steps)
 
 
-def _in_its_form(held: Sequence[Array], expected: Array) -> Array | None:
-    """What a variable of a step's name ended up with, of as many axes if it had such."""
+def _own(held: Sequence[Array], returned: Array | None, expected: Array) -> Array | None:
+    """What was returned in another shape than is due.
+
+    Else what a variable of a step's name ended up with, of as many axes if it had such.
+    """
+    if returned is not None and returned.shape != expected.shape:
+        return returned
     alike = [one for one in held if one.ndim == expected.ndim]
     return next(reversed(alike or held), None)
 

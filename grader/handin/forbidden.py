@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.handin.read import Source
 from grader.handin.syntax import chain, parse, reached, walked
@@ -29,20 +30,29 @@ def find_forbidden(
     Only what the targets are made of counts: who compares the result with torch's own, in a test
     or a cell beside it, has written it all the same.
     """
-    last_words = {name.rpartition(".")[2] for name in names}
-    if not any(word in text for _, text in source.units for word in last_words):
-        return []
-    statements: list[_Labelled] = []
-    for label, text in source.units:
-        if (tree := parse(text)) is not None:
-            statements += [(label, statement) for statement in tree.body]
-    uses = [use for use in _mentions(statements, last_words) if use[1] in names]
+    units = tuple((label, text) for label, text in source.units)
+    statements, uses = _uses(units, tuple(names))
     if not uses:
         return []
     both = [_made_and_mentioned(statement) for _, statement in statements]
     own = reached([made for made, _ in both], [read for _, read in both], targets)
     found = [Forbidden(name, statements[at][0], line) for at, name, line in uses if at in own]
     return sorted(found, key=lambda use: (use.label, use.line))
+
+
+@lru_cache(maxsize=16)  # the targets of a file forbid the same, one after the other
+def _uses(
+    units: Sequence[tuple[str, str]], names: Sequence[str]
+) -> tuple[Sequence[_Labelled], Sequence[tuple[int, str, int]]]:
+    """Return the statements of a file, and where which of them may mean one of some names."""
+    last_words = {name.rpartition(".")[2] for name in names}
+    if not any(word in text for _, text in units for word in last_words):
+        return (), ()
+    statements: list[_Labelled] = []
+    for label, text in units:
+        if (tree := parse(text)) is not None:
+            statements += [(label, statement) for statement in tree.body]
+    return statements, [use for use in _mentions(statements, last_words) if use[1] in names]
 
 
 def _mentions(

@@ -14,10 +14,10 @@ from grader.plan.planner import TargetPlanner
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.worker.names import Drew, Group, of_group
-from grader.worker.protocol import Earlier, TargetKind
+from grader.worker.protocol import Action, Earlier, TargetKind
 
 STILL = 1e-9  # variance of an output that does not vary
-NONE_ACTS = "no dropout acts where one is asked for"  # a deviation, beside wrong values
+_NONE_ACTS = "no dropout acts where one is asked for"  # a deviation, beside wrong values
 StandIns = Literal["stand-ins"] | None
 EARLIER = Field(
     default=None,
@@ -66,6 +66,15 @@ def acts(tensors: Mapping[str, Array]) -> bool:
 def draws_nothing(answer: Answer) -> bool:
     """Whether nothing is drawn, nor varies: what is drawn may not reach an output that is wrong."""
     return not acts(answer.tensors) and answer.info.drew is Drew.NOTHING
+
+
+def none_acts(evidence: Evidence, call: Call) -> str:
+    """Say that no dropout acts in a call in training mode, and in which, unless in none it does."""
+    trained = [one for one in evidence.calls if one.action is Action.TRAIN]
+    due = [one for one in trained if acts(evidence.key.answers[one.id].tensors)]
+    idle = [draws_nothing(one) for one in answers_of(evidence, due).values()]
+    anywhere = len(idle) > 1 and all(idle)
+    return _NONE_ACTS if anywhere else f"{_NONE_ACTS}, in the case '{evidence.case(call).name}'"
 
 
 def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:

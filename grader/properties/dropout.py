@@ -13,7 +13,6 @@ from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import (
     EARLIER,
-    NONE_ACTS,
     STILL,
     Kind,
     StandIns,
@@ -23,6 +22,7 @@ from grader.properties.base import (
     draws_nothing,
     has_right_values,
     needs_factory,
+    none_acts,
 )
 from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
@@ -42,7 +42,11 @@ class _Drawn(NamedTuple):
 
 
 _NONE_ASKED = "though no dropout was asked for"
-_OTHER = f"the output is another one than in evaluation, {_NONE_ASKED}"
+_OTHER = "the output has wrong values, though nothing is drawn at random"
+_ALONE = (
+    "run this input in evaluation mode too: where that is right, change nothing for training "
+    "without a rate; where it is not, the mistake has nothing to do with dropout"
+)
 _IDLE = "apply it in {}, with the rate that is given"
 _OUT = "drop with the rate that is given, and nothing where none is"
 _OF_DROPOUT = _Drawn(
@@ -96,7 +100,8 @@ class Dropout(Kind):
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
-        return NONE_ACTS if due and draws_nothing(answer) and not has_right_values(evidence) else ""
+        idle = due and draws_nothing(answer) and not has_right_values(evidence)
+        return none_acts(evidence, call) if idle else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""
@@ -138,7 +143,7 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     room = (1e-4 if _is_exact(evidence) else 1e-2) * (1 + np.abs(due[0]))
     if max(float(np.nan_to_num(one).max(initial=0.0)) for one in (second, due[1])) < STILL:
         alike = (np.abs(mean - due[0]) <= room).all()  # a rate of one draws nothing, and drops all
-        return ("", "") if alike else (_OTHER, _OUT)
+        return ("", "") if alike else (_OTHER, _ALONE)
     mean_room = _SIGMAS * np.sqrt(due[1] / call.repeats) + room
     spread_room = _SIGMAS * np.sqrt(np.maximum(due[2] - due[1] ** 2, 0) / call.repeats)
     off = ~(np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1]))

@@ -56,8 +56,10 @@ class Raises(Kind):
         if self._is_raised(answer):
             return f"{name} goes unnoticed until the {evidence.words.noun} is called"
         unknown = set(evidence.unknown_options) & set(call.options)
-        if unknown or self._ends_as_usual(evidence, answer.error):
-            return ""  # it fails for a reason of another kind
+        unfit = evidence.answers[evidence.first_call.id].status is AnswerStatus.UNBOUND
+        untold = unfit and not own_refusal(evidence, answer.error)  # no other case was run
+        if unknown or untold or self._ends_as_usual(evidence, answer.error):
+            return ""  # it fails for a reason of another kind, or may do so
         came = clean(answer.error.type, 80)
         return f"{with_article(came)} in place of {with_article(self.error)} for {name}"
 

@@ -117,18 +117,24 @@ def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
     named = ", ".join(
         f"`{clean(one.name, 60)}` {shape}" for one, shape in zip(shown, shapes, strict=True)
     )
-    if more == "fewer":
-        step = "look for a layer that is shared, missing or too narrow, or a bias that is left out"
-    elif due:
-        step = "look for a layer or a bias that nobody asked for, or a layer that is too wide"
-    else:
-        step = f"nothing is trained here: {words.fixed}"
     return Judgement(
         Status.FAILED,
         f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters, {more} than "
         f"the {due} it needs",
         f"it has {named or 'nothing'}{', and others' if rest else ''}",
-        step,
+        _step(info, due or 0, words),
         Facts(parameters=due),
         Facts(parameters=count),
     )
+
+
+def _step(info: Info, due: int, words: Vocabulary) -> str:
+    """What to do where other than the `due` numbers are registered."""
+    if not due:
+        return f"nothing is trained here: {words.fixed}"
+    if (info.registered or 0) > due:
+        return "look for a layer or a bias that nobody asked for, or a layer that is too wide"
+    if info.again:
+        again = clean(info.again[0], 60)
+        return f"`{again}` is another parameter under a second name: make one for each"
+    return "look for a layer that is shared, missing or too narrow, or a bias that is left out"

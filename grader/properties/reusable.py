@@ -61,7 +61,8 @@ class Reusable(Kind):
             if of_module
             else f"once its caller has changed a result, the next one is wrong: {outcome.message}",
             outcome.detail,
-            "read the sizes from the input at each call, and keep nothing between calls"
+            "try a new module on this input: if that is right, keep nothing between calls; if not, "
+            "look for a size that is fixed somewhere"
             if of_module
             else "make a new tensor at each call, and keep nothing between calls",
             case=outcome.case,

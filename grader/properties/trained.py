@@ -55,7 +55,7 @@ def judge_trained(evidence: Evidence) -> Judgement:
         never = _never_reached(evidence) if due else set()  # right code need not be searched
         if found := [one for one in due if one.name in never]:
             own, first = _own_names(evidence, call), found[0]
-            others = sum(one.name in own for one in found[1:])
+            others = len(never & own - {first.name})
             surplus = None if first.roles else judge_idle(evidence, case)
             part = "" if first.name in own else first.name.rpartition(".")[0]
             return surplus or _unreached(first.name, part, others, case, evidence.words)

@@ -9,12 +9,12 @@ from grader.compare.explain import explain_status
 from grader.course.cases import Case
 from grader.plan.planner import TargetPlanner
 from grader.properties.base import (
-    NONE_ACTS,
     Kind,
     acts,
     answers_of,
     draws_nothing,
     has_right_values,
+    none_acts,
 )
 from grader.records.answers import AnswerStatus
 from grader.records.results import Status
@@ -44,7 +44,7 @@ class Varies(Kind):
         call, _ = evidence.calls_of(self.name)
         answer = answers_of(evidence, [call])[call.id]
         still = answer.status is AnswerStatus.OK and draws_nothing(answer)
-        return NONE_ACTS if still and not has_right_values(evidence) else ""
+        return none_acts(evidence, call) if still and not has_right_values(evidence) else ""
 
     def judge(self, evidence: Evidence) -> Judgement:
         """Judge it on the answers of a submission."""

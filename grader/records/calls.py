@@ -118,6 +118,14 @@ class Plan:
     # by training and name: what no worker gets of it
     withheld: dict[str, dict[str, Array]] = field(default_factory=dict)
 
+    @cached_property
+    def _calls_by_id(self) -> Mapping[str, Call]:
+        return {call.id: call for call in self.calls}
+
+    @cached_property
+    def _cases_by_id(self) -> Mapping[tuple[str, str], DrawnCase]:
+        return {(drawn.target, drawn.id): drawn for drawn in self.cases}
+
     def tensors_of(self, calls: Iterable[Call]) -> dict[str, Array]:
         """Return the tensors that some calls read."""
         texts = frozenset[str]().union(*(call.texts for call in calls))
@@ -139,22 +147,16 @@ class Plan:
 
     def call(self, wanted: CallId) -> Call:
         """Return one call; raises KeyError."""
-        named = str(wanted)
-        for call in self.calls:
-            if call.id == named:
-                return call
-        raise KeyError(named)
+        return self._calls_by_id[str(wanted)]
 
     def case(self, target: str, case: str) -> DrawnCase:
         """Return one case by its id; raises KeyError."""
-        for drawn in self.cases:
-            if drawn.target == target and drawn.id == case:
-                return drawn
-        raise KeyError(f"{target}/{case}")
+        return self._cases_by_id[target, case]
 
     def first_case(self, target: str) -> DrawnCase:
-        """Return the first ordinary case of a target; raises KeyError."""
-        return self.case(target, f"{MAIN}-1")
+        """Return the first ordinary case of a target, of a plan that may still grow."""
+        first = (c for c in self.cases if c.target == target and c.id == f"{MAIN}-1")
+        return next(first)
 
     def groups(self, target: str, *, gradient: bool = False) -> list[str]:
         """Return the groups of a target's numeric cases: the plain one, then all others.

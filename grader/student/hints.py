@@ -178,7 +178,8 @@ def _of_bug(
         alike = [key.book.by_key(name) for name in diagnosis.either]
         hints = [hint for place in (0, -1) for hint in _of_either(alike, place)]
     else:
-        hints += [f"Where {one.when}: {one.hints[-1]}" for one in bugs[1:]]
+        others = [one for one in bugs[1:] if one.hints[-1] not in hints]
+        hints += [f"Where {one.when}: {one.hints[-1]}" for one in others]
     if not any(diagnosis.hint in bug.hints for bug in key.book.bugs):
         hints.append(diagnosis.hint)  # of this code alone
     shown = {p.check for bug in bugs for p in bug.proofs if isinstance(p, CheckProof)}

@@ -1,7 +1,7 @@
 """What is attached to a module: what training reached, and what torch does not see."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import FunctionType
@@ -127,7 +127,16 @@ def loose_things(module: nn.Module) -> list[Loose]:
     if not found:
         return []
     registered = {id(one) for one in (*module.modules(), *module.parameters(), *module.buffers())}
-    return [one for one in found if id(one.thing) not in registered]
+    return [one for one in found if not _is_there(one.thing, registered)]
+
+
+def _is_there(thing: Any, registered: Set[int]) -> bool:
+    """Whether something is registered, or is a module around nothing but what is."""
+    if id(thing) in registered or not isinstance(thing, nn.Module):
+        return id(thing) in registered
+    _, *inner = thing.modules()
+    held = {id(one) for one in (*inner, *thing.parameters(), *thing.buffers())}
+    return bool(inner) and held <= registered
 
 
 def hidden_items(
