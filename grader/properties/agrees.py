@@ -25,6 +25,10 @@ from grader.worker.protocol import Action, TargetKind
 
 # faults that have nothing to do with the case
 _ALWAYS = (*NOT_THERE, Fault.TIMEOUT, Fault.CRASHED)
+_TOGETHER = (
+    "the earlier exercises are right ones here: look at how your file puts them together, at what "
+    "each part is given, and at what becomes of its result"
+)
 
 
 class Agrees(Kind):
@@ -90,7 +94,9 @@ class Agrees(Kind):
                     return replace(
                         outcome, message=said, detail="", next_step=evidence.words.by_mode
                     )
-                return replace(outcome, message=f"{name}: {outcome.message}")
+                wrong = self.of_parts and outcome.fault is Fault.VALUES
+                step = _TOGETHER if wrong else outcome.next_step
+                return replace(outcome, message=f"{name}: {outcome.message}", next_step=step)
         return PASSED
 
 

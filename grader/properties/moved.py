@@ -9,7 +9,7 @@ from pydantic import Field
 
 from grader.compare.arrays import Words, find_difference
 from grader.compare.beside import lacks_axes
-from grader.compare.evidence import LOST_AXIS, PASSED, Evidence, Judgement
+from grader.compare.evidence import COMPARE_SHAPES, LOST_AXIS, PASSED, Evidence, Judgement
 from grader.compare.explain import explain_status
 from grader.course.expressions import TensorSpec
 from grader.course.models import Exercise, Target
@@ -78,13 +78,19 @@ class Moved(Kind):
                 if came is None or difference is not None:
                     detail = difference.message if difference else ""
                     broken = self._broken(detail, evidence.case(call))
-                    lost = came is not None and lacks_axes(came.shape, due.shape)
-                    return replace(broken, next_step=LOST_AXIS) if lost else broken
+                    return broken if came is None else _of_form(broken, came, due)
         return PASSED
 
     def _broken(self, detail: str, case: DrawnCase) -> Judgement:
         said, step = (text.format(dim=self.dim) for text in (self.sentence, self.step))
         return Judgement(Status.FAILED, said, detail, step, case=case)
+
+
+def _of_form(broken: Judgement, came: Array, due: Array) -> Judgement:
+    """Return it with another next step where axes are lost: nothing that mixes items does that."""
+    if lacks_axes(came.shape, due.shape):
+        return replace(broken, next_step=LOST_AXIS)
+    return broken if came.ndim == due.ndim else replace(broken, next_step=COMPARE_SHAPES)
 
 
 def _waits_for(evidence: Evidence, answers: Mapping[str, Answer]) -> Judgement | None:

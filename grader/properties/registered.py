@@ -14,6 +14,7 @@ from grader.properties.base import Kind, answers_of, needs_parameters
 from grader.properties.trained import judge_idle
 from grader.records.answers import AnswerStatus, Info
 from grader.records.calls import Call
+from grader.records.ids import CallId
 from grader.records.results import Facts, Status
 from grader.records.text import clean
 from grader.records.text import counted as numbers
@@ -98,20 +99,28 @@ def _given(evidence: Evidence, options: Container[str]) -> str:
 
 
 def _counted(evidence: Evidence, call: Call, info: Info) -> Judgement | None:
-    found = counted(info, evidence.key.answers[call.id].info, evidence.words)
+    gradient = evidence.answers.get(str(CallId(call.target, call.case, Action.GRADIENT)))
+    idle = {one.name for one in gradient.info.untrained} if gradient else set[str]()
+    found = counted(info, evidence.key.answers[call.id].info, evidence.words, idle)
     given = _given(evidence, evidence.case(call).options) if found else ""
     return found and replace(found, message=f"{found.message}{given}")
 
 
-def counted(info: Info, expected: Info, words: Vocabulary) -> Judgement | None:
-    """Judge how many numbers are trained; None where they are as many as are due."""
+def counted(
+    info: Info, expected: Info, words: Vocabulary, idle: Container[str] = ()
+) -> Judgement | None:
+    """Judge how many numbers are trained; None where they are as many as are due.
+
+    What is `idle`, for no gradient reaches it, is shown first.
+    """
     count, due = info.registered, expected.registered
     if count == due:
         return None
     more = "more" if (count or 0) > (due or 0) else "fewer"
     as_due = fitting(info.names, [one.shape for one in expected.names])
     played = {one.name for one in info.bound} or {one.name for one, fits in as_due if fits}
-    names = sorted(info.names, key=lambda one: one.name in played)  # what plays no part comes first
+    # what plays no part comes first
+    names = sorted(info.names, key=lambda one: (one.name not in idle, one.name in played))
     shown, rest = names[:_SHOWN], names[_SHOWN:]
     shapes = ["(one of them again)" if n.name in info.again else tuple(n.shape) for n in shown]
     named = ", ".join(

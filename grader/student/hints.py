@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.evidence import NO_IDEA, gives_numbers
+from grader.compare.evidence import NO_IDEA, UNKNOWN, gives_numbers
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -312,14 +312,16 @@ def _of_check(
     alike = bugs if len(bugs) == 1 else []  # of several it is not known which trap it is
     given = check.case.options if check.case and check.kind is Kind.PROPERTY else {}
     where = f", in the case '{check.case.name}'" if check.case and given else ""
+    run = _run(target, failed) if ran else ""
+    step = "" if run and check.next_step in UNKNOWN else check.next_step  # `run` says the same
     return Advice(
         target.name,
         f"{check.id.in_target}: {_mistake(check)}",
         _sentence(f"{check.message}{where}"),
         _ladder(
-            _sentence(check.next_step) if check.next_step else "",
+            _sentence(step) if step else "",
             *_of_claims([c for c in failed if c.next_step != check.next_step]),
-            _run(target, failed) if ran else "",
+            run,
         ),
         () if _is_of_file(check) else _passages(target, lesson, alike, check.trap),
         ran=ran,

@@ -54,6 +54,24 @@ def test_several_parts_may_be_wrong(grade_text: GradeText) -> None:
     assert "with right `fold_heads` and `unfold_heads` in place of yours" in result.all_notes[0]
 
 
+def test_line_that_is_left_of_the_stub_behind_the_code_stops_nothing(grade_text: GradeText) -> None:
+    """What the code ends in then is said by the part, and not by the target itself."""
+    text = edited(
+        solution("exercise1"),
+        (
+            "    products = query @ key.transpose(1, 2)",
+            "    raise NotImplementedError\n    products = 0",
+        ),
+        (
+            "weights @ value  # (b, q, w)\n    return output\n",
+            "weights @ value\n    return output\n    raise NotImplementedError\n",
+        ),
+    )
+    result = grade_text({"exercise1": text})
+    assert _share(result, "attention_weights") == 0
+    assert _share(result, "scaled_dot_product_attention") == 1
+
+
 def test_part_that_is_not_written_costs_its_own_points(grade_text: GradeText) -> None:
     begun, body = MODEL.partition("class LanguageModel")[::2]
     ended = body.partition("    ### END SOLUTION\n\n\n# %%")[2]
