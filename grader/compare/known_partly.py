@@ -383,7 +383,7 @@ def _worded(
         group.sort(key=lambda bug: first is not None and bug.step != first.step)
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
     order = [alone, groups] if 2 * count < wrong.cases else [groups, alone]  # most cases first
-    bugs = [bug for some in order for group in some for bug in group]
+    bugs = [bug for part in order for group in part for bug in group]
     every, some = count == wrong.cases, f"{wrong.cases} cases are wrong. In {count} of them"
     some = f"In all {count} wrong cases" if every else some
     others = "There may be more" if every else of_others(wrong, count, alone, drawn=drawn)

@@ -69,7 +69,7 @@ def draws_nothing(answer: Answer) -> bool:
 
 
 def none_acts(evidence: Evidence, call: Call) -> str:
-    """Say that no dropout acts in a call in training mode, and in which, unless in none it does."""
+    """Say that no dropout acts in training mode: in which case, unless it does in none."""
     trained = [one for one in evidence.calls if one.action is Action.TRAIN]
     due = [one for one in trained if acts(evidence.key.answers[one.id].tensors)]
     idle = [draws_nothing(one) for one in answers_of(evidence, due).values()]
