@@ -108,14 +108,13 @@ class _Look:
     ) -> Diagnosis | None:
         """Name the bug of a step by what its variable ended up with, or else got first.
 
-        One that was right in between is none: something was done to it later.
+        What it got first tells nothing where it was right after that.
         """
-        wanted = self.expected[:, self.names.index(name)]
-        if all(any(self._fits(one, wanted[i]) for one in held[i]) for i in self.plain):
-            return None
         if rows := self._rows(name, [one[-1] if one else None for one in held], steps):
             return self._word(rows, name, steps, f"Your `{name}` is")
-        if any(len(one) > 1 for one in held):
+        wanted = self.expected[:, self.names.index(name)]
+        once = all(any(self._fits(one, wanted[i]) for one in held[i]) for i in self.plain)
+        if not once and any(len(one) > 1 for one in held):
             rows = self._rows(name, [one[0] if one else None for one in held], steps)
             if len({self.suspects.names[row] for row in rows}) == 1:
                 return self._word(rows, name, steps, f"At first your `{name}` is")
@@ -132,6 +131,8 @@ class _Look:
         before += [self.names.index(n) for n in level if steps.states.get(n) is State.RIGHT]
         place, plain = self.names.index(name), self.plain
         wanted = self.expected[:, place]
+        if all(self._fits(held[i], wanted[i]) for i in plain):
+            return []  # it was right, and something was done to it later
         room = beyond(self.tolerance)
         rows, further = [], []
         for row, signed in enumerate(self.signed):

@@ -278,17 +278,19 @@ def _steps(
     ended = False  # nothing behind a step that was not reached is wrong: it was not made at all
     for name in (name for name in target.step_names if name in expected):
         state = states.get(name, unknown)
+        within = state is State.WRONG and _is_within(expected[name], seen)
+        came = None if within else returned.get(name)  # a part of a wider one is told as that
         ended = ended or state is State.NOT_REACHED
         steps.append(
             Step(
                 name,
                 expected[name],
                 State.NOT_REACHED if ended and state is State.WRONG else state,
-                _own(recorded.held_by(name), returned.get(name), expected[name]),
+                _own(recorded.held_by(name), came, expected[name]),
                 not _is_reshaped(expected[name], returned.get(name))
                 and any(same_values(expected[name], array) for array in seen),
                 any(same_values(expected[name].ravel(), array) for array in flat),
-                state is State.WRONG and _is_within(expected[name], seen),
+                within,
             )
         )
     return tuple(steps)

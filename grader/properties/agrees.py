@@ -26,8 +26,8 @@ from grader.worker.protocol import Action, TargetKind
 # faults that have nothing to do with the case
 _ALWAYS = (*NOT_THERE, Fault.TIMEOUT, Fault.CRASHED)
 _TOGETHER = (
-    "the earlier exercises are right ones here: look at how your file puts them together, at what "
-    "each part is given, and at what becomes of its result"
+    "the parts of other files are right ones here: look at how your file puts them together, at "
+    "what each is given, and at what becomes of its result"
 )
 
 

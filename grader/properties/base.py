@@ -73,8 +73,7 @@ def none_acts(evidence: Evidence, call: Call) -> str:
     trained = [one for one in evidence.calls if one.action is Action.TRAIN]
     due = [one for one in trained if acts(evidence.key.answers[one.id].tensors)]
     idle = [draws_nothing(one) for one in answers_of(evidence, due).values()]
-    anywhere = len(idle) > 1 and all(idle)
-    return _NONE_ACTS if anywhere else f"{_NONE_ACTS}, in the case '{evidence.case(call).name}'"
+    return _NONE_ACTS if all(idle) else f"{_NONE_ACTS}, in the case '{evidence.case(call).name}'"
 
 
 def kinds_of(course: Course, exercise: Exercise, target: Target) -> list[Kind]:

@@ -345,7 +345,7 @@ _SCALED = ("token_vectors + position", "token_vectors * token_vectors.size(2) **
         (
             (_REVERSED, _NO_DROPOUT),
             {"mask-reversed"},
-            ("no dropout acts where one is asked for",),
+            ("no dropout acts where one is asked for, in the case 'dropout 0.5'",),
         ),
     ],
 )

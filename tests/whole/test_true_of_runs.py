@@ -183,7 +183,8 @@ def test_step_of_which_a_multiple_is_made_is_told_with_its_factor(grade_text: Gr
     own = "weights = torch.softmax(query @ key.mT / query.size(-1) ** 2, dim=-1)"
     result = grade_text({"exercise1": edited(ATTENTION, (f"    {made}", f"    {own}"))})
     told = all_told(result, "attention_weights")
-    assert "scores ✗. Your run has `scores` times 0.0894 (in the case 'main'), and never" in told
+    factor = "In the case 'main' your run has `scores` times 0.0894, and never as it is due"
+    assert f"scores ✗. {factor}" in told
     assert "Look for a factor or a divisor of `scores`" in told
 
 
