@@ -384,16 +384,15 @@ def _worded(
     far, count = nearness(max(fit.distance for fit in [*found, *rest])), found[0].count
     order = [alone, groups] if 2 * count < wrong.cases else [groups, alone]  # most cases first
     bugs = [bug for part in order for group in part for bug in group]
-    every, some = count == wrong.cases, f"{wrong.cases} cases are wrong. In {count} of them"
-    some = f"In all {count} wrong cases" if every else some
-    others = "There may be more" if every else of_others(wrong, count, alone, drawn=drawn)
-    said = f"{some} your output equals, to {far}, what comes out when {ways_of(groups)}. {others}."
+    others = of_others(wrong, count, alone, drawn=drawn)
+    equal = f"your output equals, to {far}, what comes out when {ways_of(groups)}"
+    said = f"{wrong.named(count)} {equal}. {others}."
     return Diagnosis(
         target=evidence.target.name,
         bugs=tuple(dict.fromkeys(bug.id for bug in bugs)),
         step=first.step if first else "",
         hint=bugs[0].hints[0],
-        evidence=f"{first.evidence} {said}" if first and not every else said,
+        evidence=f"{first.evidence} {said}" if first and count < wrong.cases else said,
         either=() if alone or len(bugs) > len(groups) else alternatives(bugs),
         ways=tuple(dict.fromkeys(bug.name for bug in bugs)),
     )

@@ -112,13 +112,16 @@ class _Look:
         """
         if rows := self._rows(name, [one[-1] if one else None for one in held], steps):
             return self._word(rows, name, steps, f"Your `{name}` is")
-        wanted = self.expected[:, self.names.index(name)]
-        once = all(any(self._fits(one, wanted[i]) for one in held[i]) for i in self.plain)
-        if not once and any(len(one) > 1 for one in held):
+        if any(len(one) > 1 for one in held) and not self._was_right(name, held):
             rows = self._rows(name, [one[0] if one else None for one in held], steps)
             if len({self.suspects.names[row] for row in rows}) == 1:
                 return self._word(rows, name, steps, f"At first your `{name}` is")
         return None
+
+    def _was_right(self, name: str, held: Sequence[Sequence[Array]]) -> bool:
+        """Whether a step's variable once had what is due, in each call without an option."""
+        wanted = self.expected[:, self.names.index(name)]
+        return all(any(self._fits(one, wanted[i]) for one in held[i]) for i in self.plain)
 
     def _rows(self, name: str, held: Sequence[Array | None], steps: StepsFound) -> list[int]:
         """The suspects that go wrong first at a step, and there as the submission does.

@@ -132,8 +132,8 @@ def find_steps(
 
 def _following(found: Mapping[str, bool | None], looks: Sequence["_Run"]) -> set[str]:
     """The steps that are the same as an earlier one, which is not right: none is wrong first."""
-    copied = [pair for look in looks for pair in look.copied.items()]
-    return {name for name, first in copied if not found[first]}
+    pairs = [(name, look.first_alike(name)) for look in looks for name in look.unchanged]
+    return {name for name, first in pairs if first != name and not found.get(first)}
 
 
 def _times(wrong: str, looks: Sequence["_Run"], case: str) -> dict[str, str]:
@@ -249,7 +249,6 @@ class _Run:
         self._returned = of_group(evidence.answers[call.id].tensors, Group.OUTPUT)
         self._expected = evidence.key.steps(call.id)
         self.unchanged: set[str] = set()  # steps that are an input, or one that is there already
-        self.copied: dict[str, str] = {}  # of those, the ones that are an earlier step, and which
 
     def marks(self) -> dict[str, bool | None]:
         """Say of each step whether it was made, in order; None where its values prove nothing."""
@@ -281,23 +280,20 @@ class _Run:
                 return None  # it may have been made: it was not returned
         if any(same_values(wanted, array) for array in before):
             self.unchanged.add(name)  # which proves nothing
-            if of := self._earlier(name):
-                self.copied[name] = of
             own = self._recorded.held_by(name)
             return False if own and not any(rearranged(wanted, one) for one in own) else None
         if place is None:
-            turned = not only_moves(wanted, before) and occurs(wanted, self._made, turned=True)
+            moved = only_moves(wanted, before)
+            turned = not moved and occurs(wanted, self._made, turned=True)
             cut = self._is_cut and not self._recorded.held_by(name)
-            return None if cut or turned or not self._is_tried(name, wanted, before) else False
+            return None if cut or turned or not self._is_tried(name, wanted, moved=moved) else False
         as_it_is = passed and same_values(wanted, self._made[place])  # whatever has its name
         return True if as_it_is or self._is_kept(name, wanted) else None
 
-    def _earlier(self, name: str) -> str:
-        """The first of the steps before one that has the same values, "" where none has."""
+    def first_alike(self, name: str) -> str:
+        """The first of the steps that have the same values as one: that one, if no other has."""
         names = [one for one in self._evidence.target.step_names if one in self._expected]
-        same = (n for n in names if same_values(self._expected[name], self._expected[n]))
-        first = next(same)
-        return "" if first == name else first
+        return next(n for n in names if same_values(self._expected[name], self._expected[n]))
 
     def _is_kept(self, name: str, wanted: Array) -> bool:
         """Whether a variable of the step's name, if there is one, got its values and kept them.
@@ -319,14 +315,14 @@ class _Run:
         factors = (factor_of(wanted, array) for array in reversed(self._made))
         return next((factor for factor in factors if factor), 0.0)
 
-    def _is_tried(self, name: str, wanted: Array, before: Sequence[Array]) -> bool:
+    def _is_tried(self, name: str, wanted: Array, *, moved: bool) -> bool:
         """Whether something other than the step is there in its place; if not, all is open.
 
         Code that makes a step row by row, or never, has no tensor of its form but later ones.
         """
         held = self._recorded.held_by(name)
         alike = (one for own in held for one in (own, own[own != 0]))  # with and without padding
-        if any(rearranged(wanted, one) for one in alike) and not only_moves(wanted, before):
+        if not moved and any(rearranged(wanted, one) for one in alike):
             return False
         if held and not all(_is_part(one, wanted) for one in held):
             return True

@@ -97,6 +97,12 @@ class WrongCases(NamedTuple):
     ended: int
     of: str  # the part of the points that all of those belong to, as part of a sentence
 
+    def named(self, count: int) -> str:
+        """Begin a sentence on so many of them."""
+        if count == self.cases:
+            return f"In all {count} wrong cases"
+        return f"{self.cases} cases are wrong. In {count} of them"
+
 
 def of_others(
     wrong: WrongCases, count: int, alone: Sequence[Sequence[KnownBug]], *, drawn: bool
@@ -106,6 +112,8 @@ def of_others(
     Those may be `drawn` at random.
     """
     others = wrong.cases - count
+    if not others:
+        return "There may be more"
     left = f"In the other {'one' if others == 1 else others}{wrong.of}"
     if alone:
         return f"{left} it equals what comes out when {ways_of(alone)}"

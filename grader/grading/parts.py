@@ -160,9 +160,11 @@ def _with_parts(job: Job, text: str, parts: Sequence[str]) -> Job:
 
 def _ends_unwritten(evidence: Evidence) -> bool:
     """Whether each call ends where the target's own text says that it is not written yet."""
-    due = [evidence.answers[call.id].error for call in evidence.calls if not call.refused]
-    ends = {(e.frames[-1].label, e.frames[-1].line) if e and e.frames else ("", 0) for e in due}
-    return ends == {evidence.unwritten_at}
+    if (at := evidence.unwritten_at) is None:
+        return False
+    due = (evidence.answers[call.id].error for call in evidence.calls if not call.refused)
+    ends = (error.frames[-1] if error and error.frames else None for error in due)
+    return all(end is not None and (end.label, end.line) == at for end in ends)
 
 
 def _differs(one: Evidence, other: Evidence) -> bool:

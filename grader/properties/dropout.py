@@ -41,7 +41,6 @@ class _Drawn(NamedTuple):
     none: str  # what to do where it is not asked for
 
 
-_NONE_ASKED = "though no dropout was asked for"
 _OTHER = "the output has wrong values, though nothing is drawn at random"
 _ALONE = (
     "run this input in evaluation mode too: where that is right, change nothing for training "
@@ -60,7 +59,7 @@ _OF_MORE = _Drawn(
     "what is drawn at random",
     "drawn",
     "count the places where something is dropped, and look at the rate and the scaling at each",
-    f"numbers are drawn at random, {_NONE_ASKED}",
+    "numbers are drawn at random, though no dropout was asked for",
     "draw nothing at random where no dropout is asked for",
 )
 _SIGMAS = 7.0  # a right dropout is this far off once in 10^11 elements
