@@ -163,7 +163,7 @@ def padding_mask(lengths: Tensor, max_len: int) -> Tensor:
     Example: padding_mask(torch.tensor([1, 2]), 3) is [[True, False, False], [True, True, False]].
     """
     ### BEGIN SOLUTION
-    if (lengths > max_len).any():
+    if (lengths.long() > max_len).any():  # a narrow dtype may not hold max_len
         raise ValueError(f"a length is greater than max_len {max_len}")
     positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
     mask = positions < lengths.unsqueeze(1)  # (b, max_len)

@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.compare.evidence import REFUSALS, Evidence, own_refusal
 from grader.compare.left_aside import NOTHING, Aside, Names, nearest
-from grader.compare.needed import left_by_text, text_allows
+from grader.compare.needed import left_by_text, sized_alike
 from grader.compare.outcomes import judge_call
 from grader.compare.signature import LAX, STRICT, beyond, branches, failing, of_calls, value_rows
 from grader.compare.telling import telling
@@ -24,10 +24,10 @@ from grader.records.signatures import Code, Signature, Suspects
 from grader.worker.names import Group, group_of
 from grader.worker.protocol import Action, TargetKind
 
-_PARTS = 2  # of a norm: a weight and a bias
 _LEAST = 2  # cases with an output that show two bugs at once
 _SLIGHT = 1e-2  # of the greatest effect that a bug has beside others
 _LOOKED_UP = (Code.REGISTERED, Code.LOOSE, Code.UNTRAINED)  # after a call that came to its end
+_APART = (Code.TEXT, Code.DEFAULTS)  # looked at where little else is known
 _AT_ONCE = 2  # bugs that only checks show: more are rather one mistake that is not known
 LISTED = 3  # bugs that cannot be told apart and are still worth naming
 
@@ -94,7 +94,7 @@ class _Look:
         if found and not told:
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         if self._unbound():  # sizes alone are seen: another mistake may make the same ones
-            found = {n: d for n, d in found.items() if text_allows(self.evidence, n, self.aside)}
+            found = {names: found[names] for names in sized_alike(self.evidence, found, self.aside)}
         return self._word(self._of_all(found)) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
@@ -105,7 +105,7 @@ class _Look:
         possible = self._not_contradicted()
         found = self._least(possible.of_values(self.rows).matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._shown(names)}
-        found = found or self._pairs(seen, possible)
+        found = self._counted(found) or found or self._pairs(seen, possible)
         where, everywhere = None, bool(found)
         if not found and not whole:
             due = self.right.of_values(self.rows)
@@ -138,7 +138,7 @@ class _Look:
 
     @property
     def _codes(self) -> list[int]:
-        return [code for code in Code if code not in self.aside.codes and code is not Code.TEXT]
+        return [code for code in Code if code not in self.aside.codes and code not in _APART]
 
     def _changes_inputs(self) -> bool:
         """Whether some call changed what it was given, which tells more than how it ended."""
@@ -167,11 +167,6 @@ class _Look:
         """Whether no call of values could be made, for the parameters do not fit."""
         unbound = [one.status is AnswerStatus.UNBOUND for one in self._answers(self.rows)]
         return bool(unbound) and all(unbound)
-
-    def _lacks_whole_norms(self) -> bool:
-        """Whether nothing but norms' parameters is missing: the norms may be there without them."""
-        sought = {one.name for a in self._answers(self.rows) for one in a.info.sought}
-        return self.evidence.parts_of_norms(sought) == _PARTS
 
     def _counts_otherwise(self) -> bool:
         """Whether a factory's parameters are not as many as are due: no value was compared then."""
@@ -221,13 +216,14 @@ class _Look:
             return {}  # what a property alone shows needs no two mistakes that cancel out
         found = self._least(kept.matching(seen, self.tolerance))
         found = {names: d for names, d in found.items() if self._needs_both(names, seen)}
-        if Code.REGISTERED not in self.aside.codes:  # else deviations tell why it is another number
-            counts = (self.seen, self.right, self.rows)
-            fits = {ns: d for ns, d in found.items() if self.own.may_register(ns, *counts)}
-            rough = (ns for ns in found if self.own.may_register(ns, *counts, roughly=True))
-            found = fits or {names: found[names] for names in rough}
+        found = self._counted(found)
         likely = {name for names in possible.names for name in names}
         return {names: d for names, d in found.items() if likely.issuperset(names)} or found
+
+    def _counted(self, found: dict[Names, float]) -> dict[Names, float]:
+        if Code.REGISTERED in self.aside.codes:  # deviations tell why it is another number
+            return found
+        return self.own.counted(found, self.seen, self.right, self.rows)
 
     def _of_all(self, found: dict[Names, float]) -> dict[Names, float]:
         """Of several that fit, those that explain what is left out as well, if there are any."""
@@ -322,7 +318,7 @@ class _Look:
         fails = set(np.flatnonzero(own.failing).tolist()) & set(self._places)
         if not fails or not fails <= self._failing or not fails & failing:
             return False
-        calls, codes, kept = self.calls, self._codes, self.kept
+        calls, codes, kept = self.calls, [*self._codes, Code.DEFAULTS], self.kept
         apart = (own.codes != right.codes) & (own.codes != seen.codes)
         stopped = seen.codes[:, Code.ENDED] != right.codes[:, Code.ENDED]
         apart[np.ix_(stopped, _LOOKED_UP)] = False
@@ -365,23 +361,26 @@ class _Look:
         own = self.evidence.target.name  # its hints speak of what stands here
         groups.sort(key=lambda group: all(bug.target != own for bug in group))
         shown = any(bug.shown_by_values for group in groups for bug in group)
-        by_values = shown and self._any_value(self.rows)
+        drawn = {row for row in self.rows if self.evidence.is_random(self.calls[row])}
+        by_values = shown and self._any_value([row for row in self.rows if row not in drawn])
         if self.own.count_behaviours(found) > (LISTED if by_values else 1):
             return None
         others = [book.by_key(some[0]) for some in beside]
+        untold = [bug for bug in others if not self._is_said(bug.key)]
         claim = Claim(
             groups,
-            [bug for bug in others if not self._is_said(bug.key)],
+            untold,
             by_values,
             max(found.values()),
             where,
             everywhere=not self.aside.calls,
-            compared=everywhere and all(self._gave_numbers(row) for row in self.rows),
+            compared=everywhere and not drawn and all(map(self._gave_numbers, self.rows)),
             bound=by_values or not (self._unbound() or self._counts_otherwise()),
-            or_else=self.evidence.words.bare_norm if self._lacks_whole_norms() else "",
+            or_else=self.evidence.or_bare_norms(self._answers(self.rows)),
         )
-        told = named(self.evidence, groups, others, claim.sentence)
-        return replace(told, where=where or "")
+        told = named(self.evidence, groups, untold, claim.sentence)
+        bugs = dict.fromkeys([*told.bugs, *(bug.id for bug in others)])
+        return replace(told, bugs=tuple(bugs), where=where or "")
 
     def _is_said(self, name: str) -> bool:
         """Whether deviations tell all that a bug fails here."""

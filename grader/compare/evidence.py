@@ -25,6 +25,7 @@ from grader.worker.names import Drew, Group
 from grader.worker.protocol import Action, Role, RoleKind
 
 _NO_ARGUMENT = "unexpected keyword argument"  # as Python says it
+_PARTS = 2  # of a norm: a weight and a bias
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class Evidence:
         each, rest = divmod(len(names), len(norms)) if norms else (0, 0)
         return 0 if rest or not vectors else each
 
+    def or_bare_norms(self, answers: Collection[Answer]) -> str:
+        """Say so where nothing but norms' parameters is missing: they may be there without them."""
+        sought = {one.name for answer in answers for one in answer.info.sought}
+        return self.words.bare_norm if self.parts_of_norms(sought) == _PARTS else ""
+
     @cached_property
     def calls(self) -> list[Call]:
         """The target's calls, in order."""
@@ -86,6 +92,10 @@ class Evidence:
         """Whether a call draws by more than dropout, where dropout is due."""
         due, came = self.key.answers[call.id].info, self.answers[call.id].info
         return due.drew is Drew.DROPOUT and came.drew is Drew.MORE
+
+    def is_random(self, call: Call) -> bool:
+        """Whether a second run gives other numbers, though the reference draws none."""
+        return self.answers[call.id].info.random and not self.key.answers[call.id].info.random
 
     @property
     def has_to_draw(self) -> bool:
@@ -260,13 +270,13 @@ NO_IDEA = (*UNKNOWN, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE
 
 
 def unknown_step(target: Target) -> str:
-    """Return what to do where nothing better is known: a run of numbers alone shows no tensor."""
-    return BY_HAND if gives_numbers(target) else SEE_RUN
+    """Return what to do where nothing better is known."""
+    return SEE_RUN if makes_floats(target) else BY_HAND
 
 
-def gives_numbers(target: Target) -> bool:
-    """Whether all that comes out are plain numbers."""
-    return all(spec.kind == NUMBER for spec in target.output_specs.values())
+def makes_floats(target: Target) -> bool:
+    """Whether a run has something to show: of plain numbers and truths nothing is recorded."""
+    return any(spec.kind not in (NUMBER, "bool") for spec in target.output_specs.values())
 
 
 REFUSALS = ("ValueError", "AssertionError")  # exceptions by which code refuses what it is given

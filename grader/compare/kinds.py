@@ -81,6 +81,11 @@ def called(found: Found, scene: Scene) -> Reason | None:
         if made:
             return Reason(f"{what}, and hides `{shown(made[0])}`: give each its own name")
         return Reason(f"{what}: make a layer of it in __init__, or call a function with it")
+    function = scene.line.function
+    own = {one.arg for one in function.args.args} if function else set[str]()
+    handed = [shown(call.func) for call in scene.line.calls if shown(call.func) in own]
+    if kind == "Tensor" and handed:
+        return Reason(f"`{handed[0]}` calls what it gets: are the arguments in its order?")
     said = {
         "list": "nn.Sequential(*layers) can be called, a list cannot",
         "Tensor": "a tensor is followed by a bracket there: is an operator missing, or does a "

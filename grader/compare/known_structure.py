@@ -8,7 +8,7 @@ import numpy as np
 from grader.compare.diagnosis import LISTED
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.left_aside import Aside, Names
-from grader.compare.needed import left_by_text, text_allows
+from grader.compare.needed import left_by_text, sized_alike
 from grader.compare.outcomes import judge_call
 from grader.compare.retry import telling_calls
 from grader.compare.signature import failing, pair_rows, value_rows
@@ -86,9 +86,7 @@ def _of_one_count(
 
 def _possible(evidence: Evidence, found: list[Names], aside: Aside) -> list[Names]:
     """Those that the text allows, where sizes alone are seen: another mistake may make the same."""
-    if _ran_wrong(evidence):
-        return found
-    return [names for names in found if text_allows(evidence, names, aside)]
+    return found if _ran_wrong(evidence) else sized_alike(evidence, found, aside)
 
 
 def _share_none(own: Suspects, found: Sequence[Names]) -> bool:

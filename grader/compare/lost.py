@@ -30,6 +30,9 @@ _LAYERS = (
     *("GRU", "Linear", "LSTM", "Parameter"),
 )
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
+# by which a class may make what no line of it names
+_MAKERS = ("setattr", "self.add_module", "self.register_module", "self.__dict__.update", "vars")
+_NEVER_MADE = "`{}` is called, and nothing of that name is made in `__init__`"
 _NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
 _OF_ONES = re.compile(r"\.(un)?squeeze_?\(")
 _CUTS = ("data", "detach", "no_grad", "numpy")
@@ -75,16 +78,22 @@ def cut_at(evidence: Evidence) -> str:
 
 
 def astray(evidence: Evidence) -> str:
-    """Say which layer a target makes so that it is no part of the module, "" where none is.
+    """Say which layer of a target is no part of the module, "" where none is.
 
-    A class is kept in place of a module, a constructor forgets what it makes, or each call makes
-    it anew.
+    It is called and never made, a class is kept in its place, a constructor forgets what it makes,
+    or each call makes it anew.
     """
     return (
-        _told(evidence, _kept_class, _CLASS_ITSELF)
+        unmade(evidence)
+        or _told(evidence, _kept_class, _CLASS_ITSELF)
         or _told(evidence, _local, "`{0}` is forgotten when __init__ ends: write `self.{0}`")
         or _told(evidence, partial(_remade, evidence.words.method), _ANEW)
     )
+
+
+def unmade(evidence: Evidence) -> str:
+    """Say which layer a target calls and nowhere makes, "" where there is none."""
+    return _told(evidence, partial(_never_made, evidence.words.method), _NEVER_MADE)
 
 
 def led_by_text(evidence: Evidence, found: Diagnosis | None) -> Diagnosis | None:
@@ -219,6 +228,20 @@ def _hidden(text: str, target: str) -> Sequence[tuple[int, str]]:
     return [(method.lineno, method.name) for method in methods if method.name in made]
 
 
+def _is_stored(node: ast.Attribute | ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _is_own(call: ast.Call) -> bool:
+    """Whether a call hands something computed to an attribute of the module's own."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self")), args=[first, *_]) if (
+            not isinstance(first, ast.Constant)
+        ):
+            return True
+    return False
+
+
 def _choices(value: ast.expr) -> list[ast.expr]:
     """What an expression may come to: both ends of a condition, the values of a dict."""
     match value:
@@ -227,6 +250,26 @@ def _choices(value: ast.expr) -> list[ast.expr]:
         case ast.Subscript(value=ast.Dict(values=several)):
             return several
     return [value]
+
+
+@lru_cache(maxsize=32)
+def _never_made(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The attributes that the method which computes calls, and that nothing in the class makes.
+
+    Where the class may make them by other means, or inherits from another one, none are told.
+    """
+    owners = [node for node in _inside(text, target) if isinstance(node, ast.ClassDef)]
+    if not all(shown(base).endswith("Module") for one in owners for base in one.bases):
+        return []
+    nodes = [node for one in owners for node in ast.walk(one)]
+    if any(shown(node.func) in _MAKERS for node in nodes if isinstance(node, ast.Call)):
+        return []
+    made = {shown(n) for n in nodes if isinstance(n, ast.Attribute) and _is_stored(n)}
+    made |= {f"self.{n.name}" for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    made |= {f"self.{n.id}" for n in nodes if isinstance(n, ast.Name) and _is_stored(n)}
+    calls = (n for f in _functions(text, target, method) for n in ast.walk(f))
+    found = [(n.lineno, shown(n.func)) for n in calls if isinstance(n, ast.Call) and _is_own(n)]
+    return [(line, name) for line, name in found if name not in made]
 
 
 @lru_cache(maxsize=32)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
+from grader.compare.lost import unmade
 from grader.handin.syntax import parse
 from grader.records.key import KnownBug
 
@@ -17,10 +18,21 @@ def left_by_text(evidence: Evidence, found: Collection[Names], aside: Aside) -> 
     not heard count as not there.
     """
     found = aside.likely(found)
-    return [names for names in found if text_allows(evidence, names, aside)] or list(found)
+    return [names for names in found if _text_allows(evidence, names, aside)] or list(found)
 
 
-def text_allows(evidence: Evidence, names: Names, aside: Aside) -> bool:
+def sized_alike(evidence: Evidence, found: Collection[Names], aside: Aside) -> list[Names]:
+    """Return the explanations of parameters that do not fit which the text allows.
+
+    Sizes alone are seen there, and many mistakes make the same ones; of a layer that is called and
+    never made the text tells more.
+    """
+    if unmade(evidence):
+        return []
+    return [names for names in found if _text_allows(evidence, names, aside)]
+
+
+def _text_allows(evidence: Evidence, names: Names, aside: Aside) -> bool:
     """Whether each of some known bugs may stand in the text: a word that it needs is there."""
     bugs = map(evidence.key.book.by_key, names)
     return all(_may_be(evidence, bug, aside.unheard) for bug in bugs)

@@ -14,16 +14,18 @@ _NUMBERS = 4  # different ones, of a step that others are multiples of
 
 
 def factor_of(step: Array, array: Array) -> float:
-    """By which number a tensor is a step, in the same shape; 0 where it is no multiple.
+    """By which number a tensor is a step, in the same order; 0 where it is no multiple.
 
-    Where a step counts evenly, as positions do, a multiple tells nothing: others count so, too.
+    Axes may be joined or split, as heads and samples are. Where a step counts evenly, as positions
+    do, a multiple tells nothing: others count so, too.
     """
     finite = bool(np.isfinite(step).all() and np.isfinite(array).all())
-    if array.shape != step.shape or not finite or len(np.unique(step)) < _NUMBERS:
+    if array.size != step.size or not finite or len(np.unique(step)) < _NUMBERS:
         return 0.0
-    if np.abs(np.diff(step.ravel(), 2)).max() <= _RTOL * np.abs(step).max():
+    step, array = step.ravel(), array.ravel()
+    if np.abs(np.diff(step, 2)).max() <= _RTOL * np.abs(step).max():
         return 0.0
-    top = np.unravel_index(int(np.abs(step).argmax()), step.shape)
+    top = int(np.abs(step).argmax())
     factor = float(array[top] / step[top])
     room = _RTOL if array.dtype == np.float64 else _RTOL32
     return factor if np.allclose(array, factor * step, room, room * abs(factor)) else 0.0
@@ -37,6 +39,18 @@ def only_moves(wanted: Array, before: Sequence[Array]) -> bool:
 def rearranged(one: Array, other: Array) -> bool:
     """Whether two tensors hold the same numbers, in whatever order."""
     return one.size == other.size and bool(np.allclose(np.sort(one, None), np.sort(other, None)))
+
+
+def holds_all(some: Array, array: Array) -> bool:
+    """Whether a larger tensor holds all numbers of another one, among more."""
+    if array.size <= some.size or not some.size:
+        return False
+    known = np.sort(array, None)
+    places = np.searchsorted(known, some.ravel()).clip(1, known.size - 1)
+    near = np.minimum(
+        np.abs(known[places] - some.ravel()), np.abs(known[places - 1] - some.ravel())
+    )
+    return bool(np.all(near <= 1e-8 * (1 + np.abs(some.ravel()))))
 
 
 def same_values(expected: Array, values: Array) -> bool:

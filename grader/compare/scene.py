@@ -53,6 +53,10 @@ class Scene:
         own = [f for f in self.error.frames if self.evidence.source.holds(f.label)]
         return self.evidence.source.line(own[-1].label, own[-1].line) if own else ""
 
+    def line_of(self, number: int) -> str:
+        """Return the text of a line of the same file or cell."""
+        return self.evidence.source.line(self.error.frames[-1].label, number)
+
     @cached_property
     def input_shape(self) -> tuple[int, ...]:
         """The shape of the first tensor that the target is given; () where there is none."""

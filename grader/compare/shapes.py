@@ -14,6 +14,7 @@ Found = re.Match[str]
 _TURNS = re.compile(r"transpose|permute|swapaxes|movedim|einsum|\.mT\b|\.T\b|\.t\(\)")
 _PRODUCT = re.compile(r"@|matmul|bmm|einsum|\bmm\(|\bdot\(")
 _PUT_BACK = re.compile(r"unsqueeze|expand_dims|\bNone\b|newaxis")
+_LAID_ANEW = re.compile(r"\.(view|reshape|flatten|permute|transpose|contiguous)\(")
 _REVERSES = re.compile(r"\.T\b|\.t\(\)")
 
 
@@ -60,7 +61,8 @@ def _of_layer(scene: Scene, layer: Layer, made: ast.Call, found: Found) -> Reaso
     _, came, due, out = (int(number) for number in found.groups())
     needs = f"`{layer.name}` takes vectors of length {due}"
     own, argument = scene.line.input_name, layer.argument
-    if own and argument and argument != own and scene.input_shape[-1:] == (due,):
+    moved = _LAID_ANEW.search(scene.line_of(scene.line.assigned(argument)))
+    if own and argument not in ("", own) and not moved and scene.input_shape[-1:] == (due,):
         return Reason(
             f"{needs}, as `{own}` has, and gets `{argument}`, whose vectors have length {came}: "
             f"should it read `{own}`?",

@@ -95,6 +95,7 @@ def _code(call: Call, answer: Answer, inputs: Mapping[str, Array]) -> list[int]:
         Code.FORBIDDEN: int(bool(info.forbidden or info.modules)),
         Code.TEXT: text,
         Code.FORM: zlib.crc32(repr(_other_forms(call, answer)).encode()),
+        Code.DEFAULTS: zlib.crc32(repr(sorted(one.name for one in info.defaults)).encode()),
     }
     return [codes[code] for code in Code]
 

@@ -12,7 +12,14 @@ import numpy as np
 
 from grader.compare.evidence import Evidence, Fault
 from grader.compare.lost import forgotten
-from grader.compare.occurrence import factor_of, occurs, only_moves, rearranged, same_values
+from grader.compare.occurrence import (
+    factor_of,
+    holds_all,
+    occurs,
+    only_moves,
+    rearranged,
+    same_values,
+)
 from grader.compare.outcomes import judge_call, lacks_bias
 from grader.records.answers import Answer, AnswerStatus, Info
 from grader.records.calls import PLAIN, Array, Call
@@ -80,8 +87,9 @@ class StepsFound:
 def calls_to_record(evidence: Evidence) -> list[Call]:
     """Return the calls in which steps are looked for: one that fails, and one more like it.
 
-    A call that could not be made for its parameters has none. One with an option that is refused
-    comes last: it tells nothing of what fails without it.
+    A call that could not be made for its parameters has none, and comes first all the same where no
+    usual one could be. One with an option that is refused comes last: it tells nothing of what
+    fails without it.
     """
     calls = evidence.numeric_calls(Action.FORWARD)
     calls.sort(key=lambda call: (evidence.case(call).group, not evidence.case(call).main))
@@ -90,6 +98,9 @@ def calls_to_record(evidence: Evidence) -> list[Call]:
     failed.sort(key=lambda call: bool(evidence.refused(call)))
     refused = any(evidence.refused(call) for call in failed)
     wrong = [c for c in failed if refused or judged[c.id].fault is not Fault.UNBOUND]
+    usual = [c for c in failed if evidence.case(c).group == PLAIN]
+    if usual and not any(call in wrong for call in usual):
+        wrong = failed
     first = next(iter([*wrong, *calls]), None)
     if first is None:
         return []
@@ -322,7 +333,7 @@ class _Run:
         """
         held = self._recorded.held_by(name)
         alike = (one for own in held for one in (own, own[own != 0]))  # with and without padding
-        if not moved and any(rearranged(wanted, one) for one in alike):
+        if not moved and any(rearranged(wanted, one) or holds_all(wanted, one) for one in alike):
             return False
         if held and not all(_is_part(one, wanted) for one in held):
             return True

@@ -297,11 +297,11 @@ def _steps(
 
 
 def _own(held: Sequence[Array], returned: Array | None, expected: Array) -> Array | None:
-    """What was returned in another shape than is due.
+    """What was returned.
 
     Else what a variable of a step's name ended up with, of as many axes if it had such.
     """
-    if returned is not None and returned.shape != expected.shape:
+    if returned is not None:
         return returned
     alike = [one for one in held if one.ndim == expected.ndim]
     return next(reversed(alike or held), None)

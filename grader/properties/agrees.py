@@ -19,7 +19,6 @@ from grader.properties.base import (
     needs_factory,
     needs_tensor,
 )
-from grader.records.calls import Call
 from grader.worker.names import Group
 from grader.worker.protocol import Action, TargetKind
 
@@ -76,9 +75,9 @@ class Agrees(Kind):
     def deviation(self, evidence: Evidence) -> str:
         """What is random on the case alone, beside wrong values: they are no other mistake's."""
         calls, others = evidence.calls_of(self.name), evidence.numeric_calls(Action.FORWARD)
-        if has_right_values(evidence) or not all(_is_random(evidence, c) for c in calls):
+        if has_right_values(evidence) or not all(evidence.is_random(c) for c in calls):
             return ""
-        often = any(_is_random(evidence, call) for call in others)
+        often = any(evidence.is_random(call) for call in others)
         return "" if often else f"numbers are drawn at random {evidence.case(calls[0]).name}"
 
     def judge(self, evidence: Evidence) -> Judgement:
@@ -89,7 +88,7 @@ class Agrees(Kind):
                 if outcome.fault in _ALWAYS:
                     return outcome
                 name = evidence.case(call).name
-                if _is_random(evidence, call):
+                if evidence.is_random(call):
                     said = f"{name}: two calls with the same input give different outputs"
                     return replace(
                         outcome, message=said, detail="", next_step=evidence.words.by_mode
@@ -98,8 +97,3 @@ class Agrees(Kind):
                 step = _TOGETHER if wrong else outcome.next_step
                 return replace(outcome, message=f"{name}: {outcome.message}", next_step=step)
         return PASSED
-
-
-def _is_random(evidence: Evidence, call: Call) -> bool:
-    """Whether a second run gives other numbers, though the reference draws none."""
-    return evidence.answers[call.id].info.random and not evidence.key.answers[call.id].info.random

@@ -42,6 +42,8 @@ class _Drawn(NamedTuple):
 
 
 _OTHER = "the output has wrong values, though nothing is drawn at random"
+_SAME = "numbers are drawn at random, and equal samples come out equal"
+_WHOLE = "draw for each number of each sample: make the mask as large as the whole tensor"
 _ALONE = (
     "run this input in evaluation mode too: where that is right, change nothing for training "
     "without a rate; where it is not, the mistake has nothing to do with dropout"
@@ -99,6 +101,8 @@ class Dropout(Kind):
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
+        if due and not came and answer.info.drew is Drew.MORE:
+            return f"{evidence.words.training} {_SAME}"
         idle = due and draws_nothing(answer) and not has_right_values(evidence)
         return none_acts(evidence, call) if idle else ""
 
@@ -148,6 +152,8 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     off = ~(np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1]))
     if off.any():
         if float(np.nan_to_num(second).max()) < STILL:
+            if answer.info.drew is Drew.MORE:
+                return _SAME, _WHOLE
             return "dropout changes nothing", _IDLE.format(evidence.words.method)
         if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:
             return drawn.unasked, drawn.none

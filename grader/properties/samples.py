@@ -7,9 +7,12 @@ import numpy as np
 from pydantic import Field
 
 from grader.plan.planner import TargetPlanner
-from grader.properties.draws import ALARM, Draws, Runs, unlike
+from grader.properties.draws import ALARM, Draws, Runs, are_alike, unlike
 from grader.records.calls import Array
 from grader.worker.protocol import SAMPLE_MANY
+
+_UNLIKE = "the draws do not follow the probabilities"
+_SAME = "equal rows of a batch all get the same"
 
 
 class Samples(Draws):
@@ -46,6 +49,7 @@ def _misdrawn(runs: Runs, due: Runs, chances: Array) -> str:
     draws = runs[SAMPLE_MANY].reshape(-1, rows, due[SAMPLE_MANY][0].size)[..., -len(sizes) :]
     if ((draws < 0) | (draws >= sizes)).any():
         return "a number is drawn that there is none of"
+    alike = are_alike(runs[SAMPLE_MANY], rows)
     for row, expected in enumerate(chances):
         places = np.ravel_multi_index(tuple(draws[:, row].T), sizes)
         counts = np.bincount(places, minlength=expected.size)
@@ -58,7 +62,7 @@ def _misdrawn(runs: Runs, due: Runs, chances: Array) -> str:
             shown = f"{about:.0f}" if about >= 1 else f"{about:.1g}"
             due_now = f"about {shown} are due" if about else "it has no chance"
             times = f"{counts[worst]} times in {len(draws)}, where {due_now}"
-            return f"the draws do not follow the probabilities: {what} came {times}"
+            return f"{_SAME if alike else _UNLIKE}: {what} came {times}"
     return ""
 
 

@@ -1,12 +1,12 @@
 """Draws that come of the generator that is meant."""
 
 from math import log
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from grader.plan.planner import TargetPlanner
-from grader.properties.draws import ALARM, Draws, Runs, unlike
+from grader.properties.draws import ALARM, Draws, Runs, are_alike, unlike
 from grader.records.calls import Array
 from grader.worker.protocol import SAMPLE_FEW, SAMPLE_MANY
 
@@ -17,6 +17,8 @@ class Seeded(Draws):
     Runs with the same and with other sources are compared, one of them with the same seed in
     another state. It is passed where they could be the same by chance.
     """
+
+    by_values: ClassVar[bool] = False  # what draws does not depend on the probabilities
 
     kind: Literal["seeded"]
 
@@ -34,7 +36,13 @@ class Seeded(Draws):
         few = {run: drawn for run, drawn in due.items() if run != SAMPLE_MANY}
         if not _differs(chances):
             return "", step
-        return unlike(runs, few) or _misled(runs, self.generator), step
+        if wrong := unlike(runs, few):
+            return wrong, step
+        return "" if self.is_hidden(runs, chances) else _misled(runs, self.generator), step
+
+    def is_hidden(self, runs: Runs, chances: Array) -> bool:
+        """One draw for all rows may be the same again by chance."""
+        return _differs(chances) and all(are_alike(run, len(chances)) for run in runs.values())
 
 
 def _differs(chances: Array) -> bool:

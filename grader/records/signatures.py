@@ -24,6 +24,7 @@ class Code(IntEnum):
     FORBIDDEN = 6  # whether a forbidden name was seen
     TEXT = 7  # of an exception: looked at where no value tells anything
     FORM = 8  # in which form outputs came that can be compared all the same
+    DEFAULTS = 9  # which defaults are others: looked at where checks alone tell something
 
 
 _OF_VALUES = (Code.ENDED, Code.ERROR)
@@ -160,7 +161,23 @@ class Suspects:
         single = [len(one) == 1 and one[0] in names for one in self.names]
         return self.only(np.array(single, dtype=bool))
 
-    def may_register(
+    def counted(
+        self,
+        found: dict[tuple[str, ...], float],
+        seen: Signature,
+        right: Signature,
+        rows: Sequence[int],
+    ) -> dict[tuple[str, ...], float]:
+        """Return those of several bugs, or pairs of them, that register as many numbers as `seen`.
+
+        Where none does, those that register more where more are counted, and fewer where fewer are.
+        """
+        counts = (seen, right, rows)
+        fits = {names: d for names, d in found.items() if self._may_register(names, *counts)}
+        rough = (names for names in found if self._may_register(names, *counts, roughly=True))
+        return fits or {names: found[names] for names in rough}
+
+    def _may_register(
         self,
         names: Sequence[str],
         seen: Signature,

@@ -118,10 +118,11 @@ def _elsewhere(checks: Sequence[CheckResult]) -> tuple[str, ...]:
         return ()
     failed: dict[str, str] = {}
     for check in checks:
-        if check.failed and check.kind is not Kind.BUG:
+        if check.failed and not check.told and check.kind is not Kind.BUG:
             failed.setdefault(check.message, f"`{check.id.shown}`")  # a report has each once, too
     names = listed([*failed.values()])
-    return (f"The values of this run are right. What is wrong shows in {names}.",) if names else ()
+    where = f" What is wrong shows in {names}." if names else ""  # else deviations tell it
+    return (f"The values of this run are right.{where}",)
 
 
 def _next_command(folder: CourseFolder, exercise: Exercise, command: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.evidence import NO_IDEA, UNKNOWN, gives_numbers
+from grader.compare.evidence import NO_IDEA, UNKNOWN, makes_floats
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -17,7 +17,7 @@ from grader.student.progress import load_progress, remember_hint
 from grader.student.start import untouched_stub
 
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
-_ENDED = "grade explain shows how far your run came."
+_ENDED = "grade explain shows your run, tensor by tensor, as far as it came."
 _RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
 _ARGUMENTS = "Read the docstring again, argument by argument: which of them does your code use?"
 _BESIDE = (
@@ -137,7 +137,7 @@ def next_hint(
     """Return advice on the first target to mend, or on the named one; None where it is right."""
     for target in (one for one in _to_mend(exercise, result) if named in ("", one.name)):
         found = _advise(target, key, result, lesson)
-        return replace(found, ran=found.ran and _makes_tensors(target))
+        return replace(found, ran=found.ran and makes_floats(target))
     return None
 
 
@@ -338,14 +338,9 @@ def _is_of_file(check: CheckResult) -> bool:
     return check.place is not None and check.case is None and not check.trap
 
 
-def _makes_tensors(target: Target) -> bool:
-    """Whether a run of it has something to show: one that maps numbers to a number need not."""
-    return target.has_tensors or not gives_numbers(target)
-
-
 def _run(target: Target, failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
-    if not _makes_tensors(target):
+    if not makes_floats(target):
         return ""
     ordinary = [check for check in failed if check.kind in (Kind.SHAPE, Kind.NUMERIC)]
     if not ordinary:

@@ -131,6 +131,8 @@ def _index(index: Any) -> Any:
     """Make tensors of the lists in an index: torch makes them on `meta`, without their numbers."""
     if isinstance(index, tuple):
         return tuple(_index(part) for part in index)
+    if isinstance(index, range):
+        index = list(index)  # as which torch takes it
     if isinstance(index, np.ndarray):
         return torch.from_numpy(index.copy())
     numbers = isinstance(index, list) and index and {*map(type, index)} <= {int, bool}

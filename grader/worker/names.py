@@ -44,7 +44,7 @@ class Group(StrEnum):
 
 GIVEN = "input"  # in place of an operation: what came in
 MOST_SEEN = 256  # tensors of a run that are recorded
-UNFINISHED = "unfinished"  # in place of a call: what was made in the one that raised
+UNFINISHED = "unfinished"  # in place of a call that raised, or whose result is not kept
 _BLOCK = re.compile(r"((?:[^.]+\.)*?\d+)\.(.+)")
 _PLACE = re.compile(r"(\d{1,6},){4}\d{1,6}", re.ASCII)
 _COMPARED = {

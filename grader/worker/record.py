@@ -63,6 +63,8 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run one operation and keep what it returns."""
         out = func(*args, **(kwargs or {}))
+        if _is_real(out) and out.numel() > _LARGEST:
+            self._leave_out(*self._current_place())
         # of several results the first is what a layer goes on with: it comes last
         for value in tree_leaves(out)[:: -1 if isinstance(out, tuple) else 1]:
             if not self._paused and _is_kept(value) and len(self.made) < MOST_SEEN:
@@ -97,11 +99,14 @@ class Recorder(TorchDispatchMode):
         own = [frame for frame in raised if frame.f_code.co_filename in self._labels]
         if not own:
             return
-        place = _place(own[-1], self._labels)
-        calls = {"", f"{self._calls} {self._name}"[:_NAME] if self._call in raised else ""}
+        call = f"{self._calls} {self._name}"[:_NAME] if self._call in raised else ""
+        self._leave_out(_place(own[-1], self._labels), call)
+
+    def _leave_out(self, place: Sequence[int], call: str) -> None:
+        """Mark what was just made at a place, in a call or on the line: its end is not kept."""
         for number in range(len(self.made) - 1, self._begun - 1, -1):
             made = self.made[number]
-            if not place or made.place != place or made.call not in calls:
+            if not place or made.place != place or made.call not in ("", call):
                 return
             self.made[number] = made._replace(call=UNFINISHED)
 
@@ -178,5 +183,8 @@ def _parts(frame: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
 
 
 def _is_kept(value: Any) -> bool:
-    real = type(value) in (Tensor, nn.Parameter) and value.is_floating_point()
-    return real and 0 < value.numel() <= _LARGEST
+    return _is_real(value) and 0 < value.numel() <= _LARGEST
+
+
+def _is_real(value: Any) -> bool:
+    return type(value) in (Tensor, nn.Parameter) and value.is_floating_point()

@@ -176,10 +176,14 @@ class Targets:
         with torch.no_grad():
             for bond in bonds:
                 bond.load([self.tensors[call.parameters[role.name]] for role in bond.roles])
-            for item in items:
-                # A bias that nobody asked for is the audit's business, not the values'.
-                if item.name.endswith("bias") and id(item.parameters[0]) not in played:
+            tables = [bond for bond in bonds if bond.roles[0].kind is RoleKind.TABLE]
+            for item in [item for item in items if id(item.parameters[0]) not in played]:
+                # What nobody asked for is the audit's and the gradients' business, not the values':
+                # a bias is zero, and what should be a table's rows begins with them.
+                if item.name.endswith("bias"):
                     item.parameters[0].zero_()
+                elif same := [one for one in tables if one.item.shape == item.shape]:
+                    item.load(same[0].item.parameters[0])
         return bonds
 
     def _bind_all(self, call: WorkerCall, made: Made) -> tuple[list[Bond], list[Item]]:

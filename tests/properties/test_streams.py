@@ -183,14 +183,14 @@ def test_draws_of_any_method_follow_the_probabilities(tmp_path: Path, body: str)
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return weights.argmax(-1)", "do not follow the probabilities"),
+        ("return weights.argmax(-1)", "equal rows of a batch all get the same"),
         ("return " + ONE.format("(weights / 1.5).softmax(-1)"), "do not follow"),
         ("return " + ONE.format("weights.softmax(-1).square()"), "do not follow"),
         ("return " + ONE.format("weights.softmax(-1).clamp(min=0.1)"), "do not follow"),
         ("return " + ONE.format("weights.softmax(-1)[:1].expand(len(weights), -1)"),
          "do not follow"),
         ("return (" + ONE.format("weights.softmax(-1)") + "[:1]).expand(len(weights))",
-         "do not follow"),
+         "equal rows of a batch all get the same"),
         ("return " + ONE.format("weights.softmax(-1)") + " - 1", "that there is none of"),
         (
             "return " + ONE.format("weights.softmax(-1)").replace("[:, 0]", ".repeat(1, 2)"),
