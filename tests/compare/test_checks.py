@@ -1104,6 +1104,16 @@ WRONG = {
             "generate/property/samples-of-few": "equal rows of a batch all get the same",
         },
     ),
+    "a seed in each call": Wrong(
+        11,
+        ((_CHANCES, "            torch.manual_seed(0)\n"
+                    "            if generator is not None:\n"
+                    "                generator.manual_seed(0)\n" + _CHANCES),),
+        {
+            "generate/property/seeded": "the draws are always the same",
+            "generate/property/seeded-by-generator": "whatever it has drawn before",
+        },
+    ),
     "one prompt for all": Wrong(
         11,
         (("    tokens = prompt  # (b, t), grows\n",
