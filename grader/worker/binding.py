@@ -292,10 +292,9 @@ class _Search:
                     continue  # a list of layers, each of which plays one
                 if any(_is_other_kind(item.meant, r) or self._parts_a_layer(r, item) for r in run):
                     continue  # as a bias of too many, which is as long as some norms' weights
-                meant = {role.name for role in self.roles if names_role(item.meant, role)}
-                named = meant.issuperset(role.name for role in run)
-                if named or not meant:  # else its name says that it plays one alone, or another
-                    return self._take(run, item, Told.NAME if named else Told.ORDER)
+                meant = {role for role in self.roles if names_role(item.meant, role)}
+                if not meant or meant.issuperset(run):  # else its name tells one alone, or another
+                    return self._take(run, item, Told.NAME if meant else Told.ORDER)
         return False
 
     def _by_companion(self) -> bool:
