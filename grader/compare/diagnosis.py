@@ -361,10 +361,11 @@ class _Look:
         own = self.evidence.target.name  # its hints speak of what stands here
         groups.sort(key=lambda group: all(bug.target != own for bug in group))
         shown = any(bug.shown_by_values for group in groups for bug in group)
+        shown = shown and self._any_value(self.rows)
+        if self.own.count_behaviours(found) > (LISTED if shown else 1):
+            return None
         drawn = {row for row in self.rows if self.evidence.is_random(self.calls[row])}
         by_values = shown and self._any_value([row for row in self.rows if row not in drawn])
-        if self.own.count_behaviours(found) > (LISTED if by_values else 1):
-            return None
         others = [book.by_key(some[0]) for some in beside]
         untold = [bug for bug in others if not self._is_said(bug.key)]
         claim = Claim(

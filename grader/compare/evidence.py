@@ -271,10 +271,10 @@ NO_IDEA = (*UNKNOWN, COMPARE_SHAPES, READ_LINE, COUNT_VALUES, SEEK_LAYER, RESIZE
 
 def unknown_step(target: Target) -> str:
     """Return what to do where nothing better is known."""
-    return SEE_RUN if makes_floats(target) else BY_HAND
+    return SEE_RUN if makes_tensors(target) else BY_HAND
 
 
-def makes_floats(target: Target) -> bool:
+def makes_tensors(target: Target) -> bool:
     """Whether a run has something to show: of plain numbers and truths nothing is recorded."""
     return any(spec.kind not in (NUMBER, "bool") for spec in target.output_specs.values())
 

@@ -31,7 +31,8 @@ _LAYERS = (
 )
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
 # by which a class may make what no line of it names
-_MAKERS = ("setattr", "self.add_module", "self.register_module", "self.__dict__.update", "vars")
+_MAKERS = {"setattr", "__setattr__", "add_module", "register_module", "update", "vars"}
+_OF_ANY_MODULE = {"apply", "get_parameter", "get_submodule", "register_buffer", "to", "train"}
 _NEVER_MADE = "`{}` is called, and nothing of that name is made in `__init__`"
 _NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
 _OF_ONES = re.compile(r"\.(un)?squeeze_?\(")
@@ -259,14 +260,15 @@ def _never_made(method: str, text: str, target: str) -> Sequence[tuple[int, str]
     Where the class may make them by other means, or inherits from another one, none are told.
     """
     owners = [node for node in _inside(text, target) if isinstance(node, ast.ClassDef)]
-    if not all(shown(base).endswith("Module") for one in owners for base in one.bases):
-        return []
+    bases = [shown(base).rpartition(".")[2] for one in owners for base in one.bases]
     nodes = [node for one in owners for node in ast.walk(one)]
-    if any(shown(node.func) in _MAKERS for node in nodes if isinstance(node, ast.Call)):
+    called = {shown(n.func).rpartition(".")[2] for n in nodes if isinstance(n, ast.Call)}
+    written = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    if {*bases} != {"Module"} or called & _MAKERS or "__getattr__" in written:
         return []
     made = {shown(n) for n in nodes if isinstance(n, ast.Attribute) and _is_stored(n)}
-    made |= {f"self.{n.name}" for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     made |= {f"self.{n.id}" for n in nodes if isinstance(n, ast.Name) and _is_stored(n)}
+    made |= {f"self.{name}" for name in written | _OF_ANY_MODULE}
     calls = (n for f in _functions(text, target, method) for n in ast.walk(f))
     found = [(n.lineno, shown(n.func)) for n in calls if isinstance(n, ast.Call) and _is_own(n)]
     return [(line, name) for line, name in found if name not in made]

@@ -297,9 +297,9 @@ def _steps(
 
 
 def _own(held: Sequence[Array], returned: Array | None, expected: Array) -> Array | None:
-    """What was returned.
+    """What was returned, else what a variable of a step's name ended up with.
 
-    Else what a variable of a step's name ended up with, of as many axes if it had such.
+    Of several that it held, one of as many axes comes first.
     """
     if returned is not None:
         return returned

@@ -10,6 +10,7 @@ from grader.compare.arrays import exactly_equal, find_difference
 from grader.compare.evidence import PASSED, Evidence, Judgement
 from grader.compare.explain import describe_place, explain_status, place_of
 from grader.course.cases import Case
+from grader.course.expressions import TensorSpec
 from grader.course.limits import Tolerance
 from grader.course.models import Exercise, Target
 from grader.plan.planner import TargetPlanner
@@ -68,7 +69,8 @@ class Device(Kind):
             return replace(found, case=evidence.case(there) if self.case else None)
         if answer.status is AnswerStatus.OK:
             tolerance = evidence.course.tolerances.float32
-            return self._compare(outputs_of(before), outputs_of(answer), tolerance)
+            step = self._step(evidence)
+            return self._compare(outputs_of(before), outputs_of(answer), tolerance, step)
         outcome = explain_status(evidence, answer, evidence.case(there))
         if before.status is not AnswerStatus.OK:
             return outcome  # it has nothing to do with devices
@@ -91,18 +93,19 @@ class Device(Kind):
             Status.FAILED,
             "a tensor is not made on the input's device, so the code can fail on a GPU",
             f"{clean(error.message, 200)}{f' at {place}' if place else ''}",
-            self._step if self.argument else f"{self._step}, and keep tables as buffers",
+            f"{self._step(evidence)}{'' if self.argument else ', and keep tables as buffers'}",
             place=place_of(evidence, error),
         )
 
-    @property
-    def _step(self) -> str:
+    def _step(self, evidence: Evidence) -> str:
         """What to do where a tensor is not made on the input's device."""
+        specs = evidence.target.input_specs.items()
+        first = next((name for name, spec in specs if isinstance(spec, TensorSpec)), "x")
         named = self.argument
-        return f"make new tensors with {f'{named}={named}' if named else 'device=x.device'}"
+        return f"make new tensors with {f'{named}={named}' if named else f'device={first}.device'}"
 
     def _compare(
-        self, before: Mapping[str, Array], came: Mapping[str, Array], wide: Tolerance
+        self, before: Mapping[str, Array], came: Mapping[str, Array], wide: Tolerance, step: str
     ) -> Judgement:
         """Compare with the outputs on the CPU: an early return there is no answer.
 
@@ -117,6 +120,6 @@ class Device(Kind):
                 return Judgement(
                     Status.FAILED,
                     "on a GPU, the code gives another output than on the CPU",
-                    next_step=f"compute the same on every device: {self._step}",
+                    next_step=f"compute the same on every device: {step}",
                 )
         return PASSED

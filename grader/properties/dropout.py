@@ -60,7 +60,8 @@ _OF_DROPOUT = _Drawn(
 _OF_MORE = _Drawn(
     "what is drawn at random",
     "drawn",
-    "count the places where something is dropped, and look at the rate and the scaling at each",
+    "count the places where something is dropped, and look at each for the rate, the scaling and "
+    "the size of the mask",
     "numbers are drawn at random, though no dropout was asked for",
     "draw nothing at random where no dropout is asked for",
 )
@@ -101,7 +102,7 @@ class Dropout(Kind):
             when = "" if said is _OF_DROPOUT else f"{evidence.words.training} "
             always = said is _OF_DROPOUT and evidence.answers[evidence.bound_call.id].info.random
             return f"{when}{said.unasked}{', in evaluation mode too' if always else ''}"
-        if due and not came and answer.info.drew is Drew.MORE:
+        if due and not came and _drew_by_itself(call, answer):
             return f"{evidence.words.training} {_SAME}"
         idle = due and draws_nothing(answer) and not has_right_values(evidence)
         return none_acts(evidence, call) if idle else ""
@@ -125,6 +126,11 @@ class Dropout(Kind):
 def _drawn(answer: Answer) -> _Drawn:
     """Return the words for what is drawn in an answer: of dropout only where nothing else drew."""
     return _OF_DROPOUT if answer.info.drew is Drew.DROPOUT else _OF_MORE
+
+
+def _drew_by_itself(call: Call, answer: Answer) -> bool:
+    """Whether more than dropout drew, and no part that was given: those may draw for nothing."""
+    return answer.info.drew is Drew.MORE and call.earlier is None
 
 
 def _is_exact(evidence: Evidence) -> bool:
@@ -152,7 +158,7 @@ def _wrong(evidence: Evidence, call: Call, answer: Answer, name: str) -> tuple[s
     off = ~(np.abs(second - due[1]) <= spread_room + 1e-4 * (1 + due[1]))
     if off.any():
         if float(np.nan_to_num(second).max()) < STILL:
-            if answer.info.drew is Drew.MORE:
+            if _drew_by_itself(call, answer):
                 return _SAME, _WHOLE
             return "dropout changes nothing", _IDLE.format(evidence.words.method)
         if float(np.nan_to_num(due[1]).max(initial=0.0)) < STILL:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare.evidence import NO_IDEA, UNKNOWN, makes_floats
+from grader.compare.evidence import NO_IDEA, UNKNOWN, makes_tensors
 from grader.course.lesson import Passage, find_passages, find_section, read_lesson
 from grader.course.load import CourseFolder
 from grader.course.models import Exercise, Target
@@ -137,7 +137,7 @@ def next_hint(
     """Return advice on the first target to mend, or on the named one; None where it is right."""
     for target in (one for one in _to_mend(exercise, result) if named in ("", one.name)):
         found = _advise(target, key, result, lesson)
-        return replace(found, ran=found.ran and makes_floats(target))
+        return replace(found, ran=found.ran and makes_tensors(target))
     return None
 
 
@@ -340,7 +340,7 @@ def _is_of_file(check: CheckResult) -> bool:
 
 def _run(target: Target, failed: Sequence[CheckResult]) -> str:
     """What the student's own run can tell: of shapes only where some are wrong."""
-    if not makes_floats(target):
+    if not makes_tensors(target):
         return ""
     ordinary = [check for check in failed if check.kind in (Kind.SHAPE, Kind.NUMERIC)]
     if not ordinary:

@@ -179,7 +179,7 @@ class Targets:
             tables = [bond for bond in bonds if bond.roles[0].kind is RoleKind.TABLE]
             for item in [item for item in items if id(item.parameters[0]) not in played]:
                 # What nobody asked for is the audit's and the gradients' business, not the values':
-                # a bias is zero, and what should be a table's rows begins with them.
+                # a bias is zero, and a layer as large as a table holds that table's numbers.
                 if item.name.endswith("bias"):
                     item.parameters[0].zero_()
                 elif same := [one for one in tables if one.item.shape == item.shape]:

@@ -35,6 +35,16 @@ def test_layer_that_is_called_and_never_made_is_told(grade_text: GradeText) -> N
     assert "serves" not in all_told(result, "QKVProjection")
 
 
+def test_layer_that_may_be_made_by_other_means_is_not_called_unmade(
+    grade_text: GradeText,
+) -> None:
+    made = "self.to_values = nn.Linear(embed_dim, head_dim, bias=bias)"
+    text = edited(PROJECTIONS, (made, 'setattr(self, "to_" + "keys", self.to_queries)'))
+    check = find_check(grade_text({"exercise2": text}), "QKVProjection/shape")
+    assert check.failed
+    assert "nothing of that name is made" not in check.next_step
+
+
 def test_layer_whose_name_tells_one_part_is_not_taken_for_two_others(
     grade_text: GradeText,
 ) -> None:
