@@ -157,13 +157,14 @@ def causal_mask(seq_len: int, *, device: torch.device | str | None = None) -> Te
 def padding_mask(lengths: Tensor, max_len: int) -> Tensor:
     """Return where the real tokens stand.
 
-    Shapes: lengths (b,) of any integer dtype; returns (b, max_len) bool, true at real tokens. A
-    length of 0 gives a row of false. Raises ValueError where a length is greater than max_len.
+    Shapes: lengths (b,) of any integer dtype that holds max_len; returns (b, max_len) bool, true at
+    real tokens. A length of 0 gives a row of false. Raises ValueError where a length is greater
+    than max_len.
 
     Example: padding_mask(torch.tensor([1, 2]), 3) is [[True, False, False], [True, True, False]].
     """
     ### BEGIN SOLUTION
-    if (lengths.long() > max_len).any():  # a narrow dtype may not hold max_len
+    if (lengths > max_len).any():
         raise ValueError(f"a length is greater than max_len {max_len}")
     positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
     mask = positions < lengths.unsqueeze(1)  # (b, max_len)

@@ -768,7 +768,7 @@ WRONG = {
     ),
     "too long accepted": Wrong(
         8,
-        (("    if (lengths.long() > max_len).any():", "    if False:"),),
+        (("    if (lengths > max_len).any():\n", "    if False:\n"),),
         {"padding_mask/property/too-long": "goes unnoticed: it should raise ValueError"},
     ),
     "samples mixed under a mask": Wrong(
