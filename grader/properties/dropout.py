@@ -28,7 +28,7 @@ from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import Array, Call
 from grader.records.results import Status
 from grader.worker.names import Drew, Group, tensor_name
-from grader.worker.protocol import Action
+from grader.worker.protocol import Action, TargetKind
 
 
 class _Drawn(NamedTuple):
@@ -129,8 +129,8 @@ def _drawn(answer: Answer) -> _Drawn:
 
 
 def _drew_by_itself(call: Call, answer: Answer) -> bool:
-    """Whether more than dropout drew, and no part that was given: those may draw for nothing."""
-    return answer.info.drew is Drew.MORE and call.earlier is None
+    """Whether more than dropout drew, in code of its own: what a factory is made of may do so."""
+    return answer.info.drew is Drew.MORE and call.kind is not TargetKind.FACTORY
 
 
 def _is_exact(evidence: Evidence) -> bool:
