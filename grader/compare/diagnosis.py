@@ -355,8 +355,7 @@ class _Look:
         """
         book = self.evidence.key.book
         near = nearest(found)
-        left = left_by_text(self.evidence, near, self.aside)
-        found = {names: near[names] for names in left}
+        found = {names: near[names] for names in left_by_text(self.evidence, near, self.aside)}
         groups = [[book.by_key(key) for key in self._in_order(names)] for names in found]
         own = self.evidence.target.name  # its hints speak of what stands here
         groups.sort(key=lambda group: all(bug.target != own for bug in group))
