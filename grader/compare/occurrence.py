@@ -45,12 +45,10 @@ def holds_all(some: Array, array: Array) -> bool:
     """Whether a larger tensor holds all numbers of another one, among more."""
     if array.size <= some.size or not some.size:
         return False
-    known = np.sort(array, None)
-    places = np.searchsorted(known, some.ravel()).clip(1, known.size - 1)
-    near = np.minimum(
-        np.abs(known[places] - some.ravel()), np.abs(known[places - 1] - some.ravel())
-    )
-    return bool(np.all(near <= 1e-8 * (1 + np.abs(some.ravel()))))
+    wanted, known = some.ravel(), np.sort(array, None)
+    places = np.searchsorted(known, wanted).clip(1, known.size - 1)
+    near = np.minimum(np.abs(known[places] - wanted), np.abs(known[places - 1] - wanted))
+    return bool(np.all(near <= 1e-8 * (1 + np.abs(wanted))))
 
 
 def same_values(expected: Array, values: Array) -> bool:

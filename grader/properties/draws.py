@@ -82,10 +82,10 @@ class Draws(Kind):
             due, chances = of_group(key, Group.DRAWN), key[tensor_name(Group.CHANCES)]
             runs = of_group(answer.tensors, Group.DRAWN)
             wrong, step = self.wrong(runs, due, chances)
-            if not wrong and self.is_hidden(runs, chances):
-                return Judgement(Status.SKIPPED, "counts once equal rows get draws of their own")
             if wrong:
                 return Judgement(Status.FAILED, wrong, next_step=step, case=evidence.case(call))
+            if self.is_hidden(runs, chances):
+                return Judgement(Status.SKIPPED, "counts once equal rows get draws of their own")
         return PASSED
 
     def is_hidden(self, runs: Runs, chances: Array) -> bool:
