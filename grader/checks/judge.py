@@ -28,7 +28,7 @@ from grader.compare.evidence import (
     Judgement,
     show_case,
 )
-from grader.compare.lost import cut_at
+from grader.compare.lost import SILENT, cut_at
 from grader.compare.outcomes import judge_call, lacks_bias, other_form
 from grader.course.models import Course, Exercise, Property, Target
 from grader.properties.base import kinds_of
@@ -373,7 +373,7 @@ def _name_lines(results: Sequence[CheckResult]) -> list[CheckResult]:
                 result = replace(result, next_step=step)
             elif place.caller and place.inside not in not_right:
                 given = f"look at what it is given in line {place.caller.line}"
-                if result.next_step != FOLLOW_HINT:
+                if result.next_step != FOLLOW_HINT and SILENT not in result.next_step:
                     result = replace(result, next_step=f"`{place.inside}` is right: {given}")
         named.append(result)
     return named

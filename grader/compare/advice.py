@@ -5,7 +5,7 @@ import re
 
 from grader.compare import kinds, shapes
 from grader.compare.evidence import NEW_TENSOR, READ_LINE, REFUSALS, Evidence, own_refusal
-from grader.compare.lost import thrown_away
+from grader.compare.lost import returns_nothing, thrown_away
 from grader.compare.parent import advise_on_parent
 from grader.compare.scene import Reason, Scene
 from grader.compare.terms import terms_of
@@ -32,6 +32,7 @@ _MEANT = {  # what an exception says, and what to do about it
     "the last ones",
     "the given sublayer takes": "print the shape and the dtype of what the line hands on to it",
     "a type, not an nn.Module": "return an instance of the module, not its class",
+    "a method, not an nn.Module": "return the module itself: is a pair of brackets missing?",
     "a tuple, not an nn.Module": "return the module alone, and nothing beside it",
 }
 _ALWAYS = {  # what is true of each exception of a type, whatever its text
@@ -59,6 +60,8 @@ def advise_on_error(
     message = error.message[:_SEARCHED]
     if error.type == "ModuleNotFoundError":
         return Reason(_in_place_of_missing(evidence, message))
+    if "NoneType" in message and (said := returns_nothing(evidence)):
+        return Reason(said)
     if said := next((step for words, step in _MEANT.items() if words in message), ""):
         return Reason(said)
     scene = Scene(evidence, error, case)

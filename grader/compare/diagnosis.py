@@ -95,7 +95,7 @@ class _Look:
             found = self._matches([*self._codes, Code.TEXT])  # many mistakes raise in one place
         if self._unbound():  # sizes alone are seen: another mistake may make the same ones
             found = {names: found[names] for names in sized_alike(self.evidence, found, self.aside)}
-        return self._word(self._of_all(found)) if found else None
+        return self._word(self._likeliest(found)) if found else None
 
     def by_values(self, *, whole: bool) -> Diagnosis | None:
         """The bugs with the same values, and beside them those that only a check shows."""
@@ -115,8 +115,7 @@ class _Look:
             found, where = self._where_wrong(possible, seen)
         if not found:
             return None
-        found, formed = self._of_all(found), Code.FORM not in self.aside.codes
-        found = self.own.alike_in_form(found, self.seen, self.right, self.rows, formed=formed)
+        found = self._likeliest(found)
         beside = [] if where is not None else self._silent(self._unexplained(found))
         return self._word(found, beside, where=where, everywhere=everywhere)
 
@@ -225,8 +224,9 @@ class _Look:
             return found
         return self.own.counted(found, self.seen, self.right, self.rows)
 
-    def _of_all(self, found: dict[Names, float]) -> dict[Names, float]:
-        """Of several that fit, those that explain what is left out as well, if there are any."""
+    def _likeliest(self, found: dict[Names, float]) -> dict[Names, float]:
+        """Of several that fit, those that explain words, forms, and what is left out as well."""
+        found = self.own.alike_in_form(found, self.seen, self.right, self.rows)
         if len(found) < 2 or not self.aside.calls:
             return found
         rows = value_rows(self.calls)

@@ -120,7 +120,8 @@ class Evidence:
 
     def meant_by(self, name: str) -> str:
         """Return what the file defines in place of a name of the exercise, "" where nothing is."""
-        own = {target.name for target in self.exercise.targets}  # not to be renamed
+        known = (*self.course.earlier(self.exercise), self.exercise)
+        own = {t.name for exercise in known for t in exercise.targets}  # not to be renamed
         claimed = self.greeting.names if self.greeting is not None else []
         names = [n for n in claimed if n not in own and n in self.source.words]
         return next(iter(difflib.get_close_matches(name, names, 1, cutoff=0.6)), "")

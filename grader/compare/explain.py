@@ -325,7 +325,7 @@ def _explain_unbound(evidence: Evidence, answer: Answer, case: DrawnCase | None)
         return resized
     if plain := [clean(one.path, 80) for one in answer.info.loose if one.what == "tensor"]:
         trained = f"`{plain[0]}` holds a plain tensor: what is trained is {words.weight}"
-        return replace(outcome, next_step=f"{outcome.next_step}; {trained}")
+        return replace(outcome, next_step=f"{trained}; {outcome.next_step}")
     return outcome
 
 

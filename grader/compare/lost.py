@@ -29,10 +29,12 @@ _LAYERS = (
     *("Bilinear", "Conv1d", "Conv1D", "Conv2d", "Conv2D", "Dense", "EinsumDense", "Embedding"),
     *("GRU", "Linear", "LSTM", "Parameter"),
 )
+_UNKEPT = "`{}` makes a new tensor, and nothing keeps it"
 _IDLE_ROWS = ("padding_idx",)  # arguments that keep a row of a table from learning
 # by which a class may make what no line of it names
 _MAKERS = {"setattr", "__setattr__", "add_module", "register_module", "update", "vars"}
 _OF_ANY_MODULE = {"apply", "get_parameter", "get_submodule", "register_buffer", "to", "train"}
+SILENT = "end it with a return"  # how the step of `returns_nothing` is known
 _NEVER_MADE = "`{}` is called, and nothing of that name is made in `__init__`"
 _NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
 _OF_ONES = re.compile(r"\.(un)?squeeze_?\(")
@@ -54,7 +56,7 @@ def thrown_away(
         kept = [place for place, names in found if read is None or names.intersection(read)]
         return [one for one in kept if not (of_values and _OF_ONES.search(one[1]))]
 
-    return _told(evidence, look, "`{}` makes a new tensor, and nothing keeps it")
+    return _told(evidence, look, _UNKEPT)
 
 
 def forgotten(evidence: Evidence) -> set[tuple[int, int]]:
@@ -103,8 +105,9 @@ def led_by_text(evidence: Evidence, found: Diagnosis | None) -> Diagnosis | None
     A module of torch keeps its layers apart from its attributes: a method comes before them.
     """
     own = found and evidence.framework is FrameworkName.TORCH
-    hidden = _told(evidence, _hidden, _HIDDEN) if own else ""
-    return replace(found, hint=f"{hidden}.") if found and hidden else found
+    told = _told(evidence, _hidden, _HIDDEN) if own else ""
+    told = told or (_told(evidence, _unused, _UNKEPT) if found else "")
+    return replace(found, hint=f"{told}.") if found and told else found
 
 
 def turned_within(evidence: Evidence) -> str:
@@ -123,6 +126,11 @@ def unreturned(evidence: Evidence) -> str:
     It is the method that computes, where the target is a class.
     """
     return _told(evidence, partial(_unreturned, evidence.words.method), _NOT_RETURNED)
+
+
+def returns_nothing(evidence: Evidence) -> str:
+    """Say which helper of a target returns nothing, or not always, "" where none does."""
+    return _told(evidence, _silent_helpers, f"{{}}: {SILENT}")
 
 
 def returned_none(evidence: Evidence) -> str:
@@ -157,14 +165,27 @@ def _told(evidence: Evidence, look: _Look, words: str) -> str:
 def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]]:
     """The statements that are nothing but a new tensor, and the names that each reads."""
     found = []
-    for node in _inside(text, target):
+    own = list(_inside(text, target))
+    kept = {shown(node) for node in own if isinstance(node, ast.Attribute) and _is_stored(node)}
+    loops = [node for node in own if isinstance(node, ast.For)]
+    each = {
+        n.target.id for n in loops if isinstance(n.target, ast.Name) and "self." in shown(n.iter)
+    }
+    for node in own:
         if isinstance(node, ast.Expr):
             made = node.value.func if isinstance(node.value, ast.Call) else node.value
             new = isinstance(made, ast.Attribute) and made.attr in _NEW
+            called = isinstance(node.value, ast.Call) and bool(node.value.args)
+            new = new or (called and shown(made) in kept | each)  # a layer, of what it is given
             if new or isinstance(made, ast.BinOp | ast.UnaryOp | ast.Compare):
                 names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
                 found.append(((node.lineno, shown(node.value)), names))
     return found
+
+
+def _unused(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The statements that are nothing but a call of a layer that the target keeps."""
+    return [place for place, _ in _thrown(text, target) if place[1].startswith("self.")]
 
 
 @lru_cache(maxsize=32)
@@ -300,6 +321,37 @@ def _unreturned(method: str, text: str, target: str) -> Sequence[tuple[int, str]
         case ast.Expr(value=ast.BinOp() | ast.Call() as value) as last:
             return [(last.lineno, shown(value))]
     return []
+
+
+def _silent_helpers(text: str, target: str) -> Sequence[tuple[int, str]]:
+    """The functions whose result a target uses, and that return none, or none on some way."""
+    tree = parse(text)
+    own = [*_inside(text, target)]
+    helpers = [n for n in (*own, *(tree.body if tree else ())) if isinstance(n, ast.FunctionDef)]
+    idle = {id(node.value) for node in own if isinstance(node, ast.Expr)}
+    calls = [node for node in own if isinstance(node, ast.Call) and id(node) not in idle]
+    used = {shown(call.func) for call in calls}
+    found = []
+    for one in helpers:
+        nodes = list(ast.walk(one))
+        makes = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes)
+        if used & {one.name, f"self.{one.name}"} and not makes and _falls_through(one.body):
+            several = any(isinstance(node, ast.Return) for node in nodes)
+            what = "does not return on every way" if several else "returns nothing"
+            found.append((one.lineno, f"`{one.name}` {what}"))
+    return found
+
+
+def _falls_through(body: Sequence[ast.stmt]) -> bool:
+    """Whether some way through some statements comes to no return, as far as that is plain."""
+    match body[-1] if body else None:
+        case ast.If(body=then, orelse=other):
+            return _falls_through(then) or _falls_through(other)
+        case ast.With(body=inner):
+            return _falls_through(inner)
+        case ast.Return() | ast.Raise() | ast.Try() | ast.While() | ast.Match():
+            return False
+    return True
 
 
 def _empty_returns(method: str, text: str, target: str) -> Sequence[tuple[int, str]]:

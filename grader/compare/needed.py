@@ -3,12 +3,16 @@
 import ast
 from collections.abc import Collection, Iterator, Sequence, Set
 from functools import lru_cache
+from math import inf
 
 from grader.compare.evidence import Evidence
 from grader.compare.left_aside import Aside, Names
 from grader.compare.lost import unmade
 from grader.handin.syntax import parse
 from grader.records.key import KnownBug
+
+_SIZES = 999  # what is more is no size of a tensor, but made up to stand for infinity
+_LARGE = "a large number"  # the word for any of these
 
 
 def left_by_text(evidence: Evidence, found: Collection[Names], aside: Aside) -> list[Names]:
@@ -52,6 +56,8 @@ def _may_be(evidence: Evidence, bug: KnownBug, unheard: Set[str]) -> bool:
 def _words(text: str, others: frozenset[str]) -> frozenset[str]:
     """The names and numbers of a text, and `name()` for each call that is a statement of its own.
 
+    A number that stands for infinity is "a large number", too.
+
     What defines `others` is left out.
     """
     tree = parse(text)
@@ -68,5 +74,7 @@ def _of(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.Constant(value=int() | float() as number):
             yield str(number)
+            if _SIZES < number < inf:
+                yield _LARGE
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             yield f"{name}()"

@@ -75,7 +75,7 @@ def _parts(came: Sequence[int], due: Sequence[int]) -> int:
 
 def _sentence(layers: Sequence[str], what: Sequence[tuple[str, int, str]]) -> str:
     several = len(layers) > 1
-    did = " and ".join(
+    did = f"; {'they' if several else 'it'} ".join(
         f"{verb}{'' if several else 's'} {came} numbers, and should {verb} {due}"
         for verb, came, due in what
     )

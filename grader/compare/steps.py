@@ -6,7 +6,6 @@ What `grade check`, `hint`, `explain` and the pages say of steps is all computed
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from grader.compare.occurrence import (
     same_values,
 )
 from grader.compare.outcomes import judge_call, lacks_bias
-from grader.records.answers import Answer, AnswerStatus, Info
+from grader.compare.telling import filled_by_chance, shares_parameters
+from grader.records.answers import Answer, AnswerStatus
 from grader.records.calls import PLAIN, Array, Call
 from grader.records.results import State
 from grader.worker.names import GIVEN, MOST_SEEN, Group, of_group, operation_of, place_of
@@ -121,8 +121,8 @@ def find_steps(
     runs = [call for call in calls if recorded[call.id].status is AnswerStatus.OK]
     known = [evidence.key.steps(call.id) for call in calls]  # a case may go around some steps
     names = [n for n in evidence.target.step_names if calls and all(n in one for one in known)]
-    shared = any(_shares_parameters(evidence.answers[call.id].info) for call in runs)
-    if not names or len(runs) < len(calls) or shared:
+    unsure = any(shares_parameters(evidence.answers[call.id].info) for call in runs)
+    if not names or len(runs) < len(calls) or unsure or filled_by_chance(evidence, runs):
         return None
     looks = [_Run(evidence, call, recorded[call.id]) for call in runs]
     marks = [look.marks() for look in looks]
@@ -177,16 +177,6 @@ def _scope(evidence: Evidence, looked_at: Call) -> str:
     ):
         return ""
     return ", in the usual cases" if case.group == PLAIN else f", in the case '{case.name}'"
-
-
-def _shares_parameters(info: Info) -> bool:
-    """Whether one parameter plays several parts: which was filled in last makes all values.
-
-    One that has a second name, under which nothing is filled in, plays one part.
-    """
-    filled = {one.name for one in info.bound}
-    parts = sum(prod(one.shape) for one in info.names if one.name in filled)
-    return info.registered is not None and info.registered < parts
 
 
 def _both(marks: Sequence[bool | None]) -> bool | None:

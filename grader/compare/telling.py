@@ -1,14 +1,15 @@
-"""Which outputs tell mistakes apart: many mistakes give one number again and again."""
+"""Which outputs tell mistakes apart, and whether parameters are what they are taken for."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from grader.compare.evidence import Evidence
-from grader.records.answers import AnswerStatus
-from grader.records.calls import Array, Call
+from grader.records.answers import AnswerStatus, Info
+from grader.records.calls import PLAIN, Array, Call
 from grader.worker.names import Group, of_group
-from grader.worker.protocol import Action, TensorKey, Value
+from grader.worker.protocol import Action, TensorKey, Told, Value
 
 
 def telling(evidence: Evidence, call: Call) -> list[Array]:
@@ -64,3 +65,24 @@ def in_shape(evidence: Evidence, call: Call) -> bool:
     """Whether the outputs of a call have the shapes that are due."""
     due = of_group(evidence.key.answers[call.id].tensors, Group.OUTPUT).values()
     return [came.shape for came in outputs_of(evidence, call)] == [one.shape for one in due]
+
+
+def shares_parameters(info: Info) -> bool:
+    """Whether one parameter plays several parts: which was filled in last makes all values.
+
+    One that has a second name, under which nothing is filled in, plays one part.
+    """
+    filled = {one.name for one in info.bound}
+    parts = sum(prod(one.shape) for one in info.names if one.name in filled)
+    return info.registered is not None and info.registered < parts
+
+
+def filled_by_chance(evidence: Evidence, runs: Sequence[Call]) -> bool:
+    """Whether no name tells what plays a part in some run, and elsewhere nothing fits it at all.
+
+    Where sizes are equal by chance the numbers are filled in at random.
+    """
+    usual = evidence.numeric_calls(Action.FORWARD, PLAIN)
+    unfit = any(evidence.answers[one.id].status is AnswerStatus.UNBOUND for one in usual)
+    bonds = (bond for call in runs for bond in evidence.answers[call.id].info.bound)
+    return unfit and any(bond.told is not Told.NAME for bond in bonds)

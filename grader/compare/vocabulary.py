@@ -39,7 +39,7 @@ class Vocabulary:
         "passes"
     )
     biased: str = "give {} a bias: layers of torch's have one unless told otherwise"
-    biased_norm: str = "give {} a bias: not every norm of torch's has one"
+    biased_norm: str = "give {} a bias: bias=False takes it away, and not every norm has one"
     affine: str = "a norm needs a weight and a bias: is one missing, or elementwise_affine=False?"
     bare_norm: str = "a norm has no weight and no bias"
     unbiased: str = "make {} with bias=False"

@@ -97,7 +97,8 @@ class Bug(_Record):
     needs: list[str] = Field(
         default=[],
         description="names and numbers of which one stands in code that makes the mistake; "
-        "`name()` is a call that is a statement of its own",
+        "`name()` is a call that is a statement of its own, `a large number` any that stands for "
+        "infinity",
     )
     seen: str = Field(description="where the mistake was seen")
 

@@ -192,9 +192,10 @@ def _trace(
     expected, states = key.steps(call.id), _states(evidence, run, calls, answers)
     right = {n: values for n, values in expected.items() if states.get(n) is State.RIGHT}
     made = _made(right, recorded, evidence)
-    unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
     returned = _outputs(evidence.answers[call.id])
-    steps = _steps(target, expected, states, recorded, returned, unknown)
+    unknown = State.NOT_REACHED if stopped and not _goes_on(made) else State.OPEN
+    known = {n: states.get(n, unknown) for n in target.step_names if n in expected}
+    steps = _steps(expected, known if stopped else _of_a_whole_run(known), recorded, returned)
     return Trace(
         target=target.name,
         case=show_case(target, case),
@@ -242,6 +243,11 @@ def _steps_told(
     return (told.step,) if told.step else (), broken
 
 
+def _of_a_whole_run(states: Mapping[str, State]) -> Mapping[str, State]:
+    """What is known of steps in a run that came to its end: another case ended before some."""
+    return {n: State.OPEN if s is State.NOT_REACHED else s for n, s in states.items()}
+
+
 def _goes_on(made: Sequence[Made]) -> bool:
     """Whether a run made more than the steps that are right: what else it reached is not known."""
     own = [one for one in made if not one.given]
@@ -265,30 +271,29 @@ def _apart(outcome: Judgement, steps: Sequence[Step]) -> str:
 
 
 def _steps(
-    target: Target,
     expected: Mapping[str, Array],
     states: Mapping[str, State],
     recorded: Answer,
     returned: Mapping[str, Array],
-    unknown: State,
 ) -> tuple[Step, ...]:
     seen = list(of_group(recorded.tensors, Group.SEEN).values())
     flat = [array.ravel() for array in seen]
     steps = []
     ended = False  # nothing behind a step that was not reached is wrong: it was not made at all
-    for name in (name for name in target.step_names if name in expected):
-        state = states.get(name, unknown)
+    for name, state in states.items():
         within = state is State.WRONG and _is_within(expected[name], seen)
         came = None if within else returned.get(name)  # a part of a wider one is told as that
         ended = ended or state is State.NOT_REACHED
+        there = any(same_values(expected[name], array) for array in seen)
+        if there and state is State.NOT_REACHED:
+            state = State.OPEN  # made, and not kept
         steps.append(
             Step(
                 name,
                 expected[name],
                 State.NOT_REACHED if ended and state is State.WRONG else state,
                 _own(recorded.held_by(name), came, expected[name]),
-                not _is_reshaped(expected[name], returned.get(name))
-                and any(same_values(expected[name], array) for array in seen),
+                there and not _is_reshaped(expected[name], returned.get(name)),
                 any(same_values(expected[name].ravel(), array) for array in flat),
                 within,
             )

@@ -108,5 +108,5 @@ def unlike(runs: Runs, due: Runs) -> str:
     for run, reference in due.items():
         came = runs.get(run)
         if came is None or came.shape != reference.shape or came.dtype.kind not in "iu":
-            return "what is drawn for several rows has another shape or dtype than is due"
+            return "what is drawn has another shape or dtype than is due"
     return ""

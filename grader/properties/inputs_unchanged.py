@@ -54,7 +54,7 @@ def _in_other_mode(name: str, given: Probe, case: DrawnCase) -> Judgement:
     came, left = ("training", "evaluation") if given.training else ("evaluation", "training")
     return Judgement(
         Status.FAILED,
-        f"`{name}` comes in {came} mode, and is left in {left} mode",
+        f"`{name}` comes in {came} mode, and is left in {left} mode, all of it or a part",
         next_step=f"set no mode; or, where another one is needed, note `{name}.training` at the "
         f"beginning, and end with {name}.train(noted)",
         case=case,

@@ -134,27 +134,25 @@ class Suspects:
         seen: Signature,
         right: Signature,
         rows: Sequence[int],
-        *,
-        formed: bool,
     ) -> dict[tuple[str, ...], float]:
         """Return those of several bugs, or pairs of them, that are like `seen` beside the values.
 
-        Some of them alone raises what is raised, in the same words; and all alone give the form
-        that is due where it came, if that counts (`formed`). All come back where none does so.
+        Some of them alone raises what is raised, in the same words; and all alone give a form that
+        is due or that came. All come back where none does so.
         """
         raised = [row for row in rows if ended_raising(seen.codes[row])]
-        due = [row for row in rows if seen.codes[row, Code.FORM] == right.codes[row, Code.FORM]]
+        came, known = seen.codes[rows, Code.FORM], right.codes[rows, Code.FORM]
 
         def raises_alike(names: Sequence[str]) -> bool:
             texts = self._alone(*names).codes[:, raised, Code.TEXT]
             return bool((texts == seen.codes[raised, Code.TEXT]).any(axis=0).all())
 
         def forms_alike(names: Sequence[str]) -> bool:
-            forms = self._alone(*names).codes[:, due, Code.FORM]
-            return bool((forms == right.codes[due, Code.FORM]).all())
+            forms = self._alone(*names).codes[:, rows, Code.FORM]
+            return bool(((forms == known) | (forms == came)).all())
 
         found = {names: d for names, d in found.items() if raises_alike(names)} or found
-        return {names: d for names, d in found.items() if formed and forms_alike(names)} or found
+        return {names: d for names, d in found.items() if forms_alike(names)} or found
 
     def _alone(self, *names: str) -> "Suspects":
         """Some single bugs, a row for each way to make one of them."""

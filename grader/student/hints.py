@@ -19,7 +19,7 @@ from grader.student.start import untouched_stub
 _SHAPES = "Compare the shapes of your run with those expected: grade explain shows both."
 _ENDED = "grade explain shows your run, tensor by tensor, as far as it came."
 _RUN = "grade explain shows your run, tensor by tensor: look for one that you did not expect."
-_ARGUMENTS = "Read the docstring again, argument by argument: which of them does your code use?"
+_ARGUMENTS = "Read the docstring again, argument by argument, and follow each through your code."
 _BESIDE = (
     "Compare with the docstring what there is beside values: biases, types, dropout, exceptions."
 )
@@ -347,8 +347,10 @@ def _run(target: Target, failed: Sequence[CheckResult]) -> str:
         return ""  # the run of an ordinary case shows nothing of it
     if any(check.place for check in ordinary):
         return _ENDED
-    came = any(c.kind is Kind.SHAPE and c.actual.shape is not None for c in ordinary)
-    return _SHAPES if came else _RUN
+    shapes = [check.actual.shape for check in ordinary if check.kind is Kind.SHAPE]
+    if None in shapes:
+        return ""  # nothing that can be compared came of it, or it was not run
+    return _SHAPES if shapes else _RUN
 
 
 def _mistake(check: CheckResult) -> str:

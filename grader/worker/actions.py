@@ -12,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from grader.worker import device, masks
 from grader.worker.adam import Adam
-from grader.worker.attached import LISTED, Loose, count_hidden, named, untrained
+from grader.worker.attached import LISTED, Loose, count_hidden, mode_of, named, untrained
 from grader.worker.claims import CallClaim, type_name, unstacked, unwrapped, without_spare_axes
 from grader.worker.learning import mixing_weights, predict, train, write
 from grader.worker.loading import WorkerError
@@ -64,7 +64,7 @@ def _forward(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
         if isinstance(value, Tensor):
             claim.add(tensor_name(Group.INPUT, place), value)
         elif isinstance(value, nn.Module):
-            claim.add(tensor_name(Group.INPUT, place), torch.tensor(bool(value.training)))
+            claim.add(tensor_name(Group.INPUT, place), torch.tensor(mode_of(value)))
     claim.add_returned(call, returned)
     claim.info.bound = [bond.claim for bond in ready.bonds][:LISTED]
     drew = not torch.equal(before, torch.get_rng_state())
@@ -203,17 +203,17 @@ def _spoil(returned: object) -> None:
 def _device(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     with torch.no_grad():
         ready = bench.targets.get_ready(call)
-        if ready.module is not None:
-            device.move(ready.module)
+        _on_device(ready.module)
         inputs = [_on_device(value) for value in bench.targets.inputs(call.inputs)]
         # torch's own classes of modes have no types
         with device.PretendDevice(), device.PretendConstructors():  # type: ignore[no-untyped-call]
             given = {call.device: device.DEVICE} if call.device else {}
-            outputs = _outputs(call, ready.function(*inputs, **given))
+            returned = ready.function(*inputs, **given)
+            outputs = _outputs(call, returned)
+    asked = f"`{call.device}` names" if call.device else "the input"
     for name, output in zip(call.outputs, outputs, strict=True):
-        if isinstance(output, Tensor) and output.device != device.DEVICE:
-            asked = f"`{call.device}` names" if call.device else "the input"
-            raise device.DeviceMix(f"the output is on another device than {asked}")
+        if not isinstance(returned, int | float):  # which is on no device
+            device.refuse_elsewhere(output, asked)
         claim.add_output(call, name, device.values(output))
 
 
@@ -235,18 +235,18 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     if ready.module is not None:
         training = bench.targets.framework.training(ready.module)
         function = partial(training, **dict.fromkeys(ready.absent))
-    inputs = masks.repeated(bench.targets.inputs(call.inputs), call.repeats)
-
+    inputs = bench.targets.inputs(call.inputs)
     drawing = masks.Drawing()
 
-    def run() -> list[Any]:
+    def run(repeats: int = call.repeats) -> list[Any]:
         with torch.no_grad(), drawing:
-            return list(_outputs(call, function(*inputs)))
+            return list(_outputs(call, function(*masks.repeated(inputs, repeats))))
 
-    for name, samples in masks.samples_of(run, call).items():
+    found = masks.samples_of(run, call)
+    for name, samples in found.items():
         for group, values in masks.moments(samples).items():
             claim.tensors[tensor_name(group, name)] = values
-    claim.info.drew = drawing.drew
+    claim.info.drew = masks.told(drawing.drew, found.values(), partial(run, 1))
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

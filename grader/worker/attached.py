@@ -107,6 +107,12 @@ def _reached(parameters: Sequence[nn.Parameter]) -> set[int]:
     }
 
 
+def mode_of(given: nn.Module) -> bool:
+    """Whether a module is left in training mode; the other one where its parts are in both."""
+    mode = bool(given.training)
+    return mode if all(bool(part.training) is mode for part in given.modules()) else not mode
+
+
 def named(found: Sequence[Loose]) -> list[LooseClaim]:
     """The attributes that hold something loose, each once for each kind of thing."""
     return list(dict.fromkeys(LooseClaim(one.path, one.what) for one in found))[:LISTED]
@@ -142,7 +148,10 @@ def _is_there(thing: Any, registered: Set[int]) -> bool:
 def hidden_items(
     loose: Iterable[Loose], items_of: Callable[[nn.Module], Iterable[Item]]
 ) -> list[Item]:
-    """Return the parameters of what hangs loose, named as they would be if it were registered."""
+    """Return what may play a role of what hangs loose, named as if it were registered.
+
+    That is a layer's parameters, a parameter, and a tensor that is made as one would be.
+    """
     found = []
     for one in loose:
         path = ".".join(filter(None, (one.path, one.place)))
@@ -150,7 +159,7 @@ def hidden_items(
             for item in items_of(one.thing):
                 members = tuple(f"{path}.{name}" for name in item.members)
                 found.append(replace(item, name=f"{path}.{item.name}", members=members))
-        elif isinstance(one.thing, nn.Parameter):
+        elif one.thing.is_leaf and one.thing.is_floating_point():
             found.append(Item(path, (one.thing,), nn.Module, (path,)))
     return found
 

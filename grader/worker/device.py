@@ -127,6 +127,12 @@ class PretendConstructors(TorchFunctionMode):
         return PretendTensor(made) if there else made
 
 
+def refuse_elsewhere(output: Any, asked: str) -> None:
+    """Raise DeviceMix where an output is a tensor that is not on the pretended device."""
+    if isinstance(output, Tensor) and output.device != DEVICE:
+        raise DeviceMix(f"the output is on another device than {asked}")
+
+
 def _index(index: Any) -> Any:
     """Make tensors of the lists in an index: torch makes them on `meta`, without their numbers."""
     if isinstance(index, tuple):

@@ -48,6 +48,11 @@ class Form(Enum):
     N_IN_ROLES_O = auto()
     IN_ROLES_N_O = auto()
     IN_N_ROLES_O = auto()
+    N_O_ROLES_IN = auto()
+    IN_N_O_ROLES = auto()
+    N_IN_O_ROLES = auto()
+    N_O_IN_ROLES = auto()
+    O_ROLES = auto()
 
     def turns(self, other: "Form") -> bool:
         """Whether a square matrix in one form is its transpose in the other."""
@@ -84,6 +89,10 @@ _OF_PARTS_OF_ROLES = (  # axes of roles, parts, a part's outputs, and inputs
     (Form.N_IN_ROLES_O, (1, 3, 0, 2)),
     (Form.IN_ROLES_N_O, (3, 0, 1, 2)),
     (Form.IN_N_ROLES_O, (3, 1, 0, 2)),
+    (Form.N_O_ROLES_IN, (1, 2, 0, 3)),
+    (Form.IN_N_O_ROLES, (3, 1, 2, 0)),
+    (Form.N_IN_O_ROLES, (1, 3, 2, 0)),
+    (Form.N_O_IN_ROLES, (1, 2, 3, 0)),
 )
 _OF_INPUTS = (
     (Form.N_I_OUT, (1, 2, 0)),
@@ -209,6 +218,9 @@ def _plain_layouts(shape: Shape, item: Item, fused: int) -> list[Layout]:
     folds = item.raw or bool(item.forms)
     split = len(shape) == 1 and len(_squeezed(item.shape)) in (2, 3) and folds
     found = [Layout(Form.AS_IT_IS, shape, order)] if same or split else []
+    each = shape[0] // fused
+    if split and item.shape == (each, fused) != (fused, each):
+        return [Layout(Form.O_ROLES, (fused, each), (1, 0))]  # roles behind a bias's numbers
     if len(shape) == 1 and len(item.parameters) > 1:
         return found or _listed_layouts(Form.AS_IT_IS, shape, item, fused)
     return found
@@ -270,7 +282,8 @@ def _parted_roles(shape: Shape, target: Shape, roles: int) -> list[Layout]:
             for form, order in _OF_PARTS_OF_ROLES:
                 axes = [split[axis] for axis in order]
                 first = order.index(0)
-                if order[first + 1] == 2 and len(target) == 3:  # roles before a part's outputs
+                # roles before a part's outputs
+                if order[first : first + 2] == (0, 2) and len(target) == 3:
                     axes[first : first + 2] = [axes[first] * axes[first + 1]]
                 if tuple(axes) == target:
                     layouts.append(Layout(form, split, order))

@@ -1,7 +1,7 @@
 """What is drawn in training mode: moments over many copies of the inputs, a mask each."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,13 @@ def moments(samples: Tensor) -> dict[Group, Tensor]:
         Group.TOGETHER: together,
         Group.TOGETHER_SECOND: spread,
     }
+
+
+def told(drew: Drew, samples: Iterable[Tensor], run: Callable[[], Sequence[Any]]) -> Drew:
+    """What drew: dropout whose one mask serves all samples, and varies from run to run, is more."""
+    if drew is not Drew.DROPOUT or any(bool((one != one[:1]).any()) for one in samples):
+        return drew
+    return Drew.MORE if is_another(run(), run()) else drew
 
 
 def is_another(returned: Any, again: Any) -> bool:

@@ -100,13 +100,14 @@ class GivenModel(_Given):
 
     Where a token stands counts, and no more than `max_len` are taken. One that is deciding leaves
     nothing to chance: the likeliest token is so by far, and exp() of its logit is a number still.
-    In training mode it tells something else, as dropout would.
+    In training mode it tells something else, as dropout would: a part of it does.
     """
 
     def __init__(self, own: Tensor, mixed: Tensor, max_len: int, *, deciding: bool) -> None:
         super().__init__(own, mixed)
         self.max_len = max_len
         self.deciding = deciding
+        self.dropping = nn.Identity()
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return logits of shape (b, t, v)."""
@@ -115,7 +116,7 @@ class GivenModel(_Given):
             raise ValueError(f"the given model takes tokens {due}, got {tuple(tokens.shape)}")
         places = torch.arange(1, tokens.size(1) + 1, device=tokens.device, dtype=self.own.dtype)
         before = (self.mixed[tokens] * places.cos()[:, None]).cumsum(dim=1)
-        own = self.own.flip(-1) if self.training else self.own
+        own = self.own.flip(-1) if self.dropping.training else self.own
         logits = 3 * (own[tokens] + before / places.sqrt()[:, None])
         ranks = logits.argsort(dim=-1).argsort(dim=-1)
         return _APART * ranks.to(logits.dtype) if self.deciding else logits

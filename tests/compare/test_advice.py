@@ -74,7 +74,7 @@ _NORMS = "self.norm{} = nn.LayerNorm(embed_dim"
     [
         (
             "nn.RMSNorm(embed_dim, eps=1e-5",
-            "give `norm1` and `norm2` a bias: not every norm of torch's has one",
+            "give `norm1` and `norm2` a bias: bias=False takes it away, and not every norm has one",
         ),
         (
             "nn.LayerNorm(embed_dim, elementwise_affine=False",

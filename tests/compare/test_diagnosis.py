@@ -118,7 +118,7 @@ def test_a_mistake_is_named_where_the_shape_is_right(grade_text: Callable[..., A
     assert found.bugs == ("weights-transposed",)
     assert found.evidence == (
         "Where your output can be compared, it equals, to 1e-12, what comes out when the weights "
-        "are transposed before they meet the values."
+        "that meet the values are transposed."
     )
 
 

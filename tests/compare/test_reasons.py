@@ -234,7 +234,7 @@ RAISED = {
     "nothing returned": Raised(
         "exercise1", "scaled_dot_product_attention",
         (("    return weights\n    ### END", "    weights\n    ### END"),),
-        "one of the two is None: follow it back to where it is set or returned",
+        "`attention_weights` returns nothing: end it with a return",
     ),
     "math of a tensor": Raised(
         "exercise1", "self_attention",

@@ -10,7 +10,9 @@ PROJECTIONS = solution("exercise2")
 NETWORK = solution("exercise4")
 POSITIONS = solution("exercise6")
 CLASSIFIER = solution("exercise7")
+LAYER = solution("exercise5")
 MASKS = solution("exercise8")
+DECODER = solution("exercise9")
 MODEL = solution("exercise10")
 WRITING = solution("exercise11")
 
@@ -83,7 +85,7 @@ def test_one_mask_for_all_samples_is_no_missing_dropout(grade_text: GradeText) -
     )
     told = all_told(grade_text({"exercise4": text}), "FeedForward")
     assert "equal samples come out equal" in told
-    assert "never applied" not in told
+    assert "does not act" not in told
     assert "changes nothing" not in told
 
 
@@ -196,3 +198,143 @@ def test_output_with_a_table_of_its_own_keeps_what_is_right(grade_text: GradeTex
     told = all_told(result, "LanguageModel")
     assert "the output has weights of its own" in told
     assert "detached" not in told
+
+
+@pytest.mark.parametrize(
+    ("helper", "told"),
+    [
+        ("        x + self.dropout(y)\n", "`add` returns nothing"),
+        (
+            "        if self.training:\n            return x + self.dropout(y)\n        x + y\n",
+            "`add` does not return on every way",
+        ),
+    ],
+    ids=["nothing", "sometimes"],
+)
+def test_helper_that_returns_nothing_is_told(grade_text: GradeText, helper: str, told: str) -> None:
+    """It comes before where the None that it gives fails."""
+    text = edited(
+        DECODER,
+        (
+            "self_attention_sum = x + self.dropout(attended)",
+            "self_attention_sum = self.add(x, attended)",
+        ),
+        (
+            '        """Pass x through the three sublayers',
+            f'        """Add."""\n{helper}\n    def forward(self, x, memory, memory_mask=None):\n'
+            '        """Pass x through the three sublayers',
+        ),
+    )
+    head = text.rindex("    def forward(self, x: Tensor, memory", 0, text.index('"""Add."""'))
+    text = text[:head] + "    def add(self, x, y):\n" + text[text.index('        """Add."""') :]
+    result = grade_text({"exercise9": text, **_earlier("exercise8")})
+    assert told in find_check(result, "DecoderLayer/shape").next_step
+
+
+def test_encoder_whose_result_is_dropped_is_not_called_uncalled(grade_text: GradeText) -> None:
+    text = edited(
+        CLASSIFIER,
+        (
+            "        encoded = self.encoder(embedded)",
+            "        self.encoder(embedded)\n        encoded = embedded",
+        ),
+    )
+    result = grade_text({"exercise7": text})
+    told = all_told(result, "TransformerClassifier")
+    assert "what goes into the encoder is taken for what comes out of it" in told
+    assert "never called" not in told
+    (found,) = (d for d in result.diagnoses if d.target == "TransformerClassifier")
+    assert found.hint.startswith(
+        "`self.encoder(embedded)` makes a new tensor, and nothing keeps it"
+    )
+
+
+def test_mask_of_numbers_has_no_axis_more(grade_text: GradeText) -> None:
+    text = edited(
+        MASKS,
+        (
+            "    mask = positions <= positions.unsqueeze(1)  # (t, t)",
+            "    mask = torch.ones(seq_len, seq_len, device=device).triu(1)",
+        ),
+    )
+    told = all_told(grade_text({"exercise8": text}), "causal_mask")
+    assert "true and false are exchanged" in told
+    assert "an axis more" not in told
+
+
+def test_mode_of_the_whole_model_has_to_come_back(grade_text: GradeText) -> None:
+    """The flag of the model alone leaves its parts in evaluation mode."""
+    text = edited(WRITING, ("model.train(training)", "model.training = training"))
+    check = find_check(grade_text({"exercise11": text}), "generate/property/inputs-unchanged")
+    assert check.failed
+    assert "all of it or a part" in check.message
+
+
+def test_empty_samples_that_are_left_out_cost_their_group(grade_text: GradeText) -> None:
+    text = edited(
+        MASKS,
+        ("positions < lengths.unsqueeze(1)", "positions < lengths[lengths > 0].unsqueeze(1)"),
+    )
+    assert _points(grade_text({"exercise8": text}), "padding_mask") > 2
+
+
+def test_parameters_that_are_plain_tensors_are_compared(grade_text: GradeText) -> None:
+    text = edited(
+        DECODER,
+        ("nn.Parameter(torch.ones(embed_dim))", "torch.ones(embed_dim, requires_grad=True)"),
+        ("nn.Parameter(torch.zeros(embed_dim))", "torch.zeros(embed_dim, requires_grad=True)"),
+    )
+    result = grade_text({"exercise9": text, **_earlier("exercise8")})
+    assert find_check(result, "LayerNorm/numeric").status is Status.PASSED
+    assert find_check(result, "LayerNorm/property/registered").failed
+
+
+def test_hidden_scores_that_no_number_stands_for_are_not_filled(grade_text: GradeText) -> None:
+    """A softmax by hand, without a number for infinity."""
+    begun = MASKS.index("    hidden = ~mask")
+    ended = MASKS.index("    return output", begun)
+    own = (
+        "    powers = torch.exp(query @ key.transpose(-2, -1) / math.sqrt(key.size(-1)))\n"
+        "    powers = powers.masked_fill(~mask, 0)\n"
+        "    output = powers / powers.sum(-1, keepdim=True) @ value\n"
+    )
+    told = all_told(
+        grade_text({"exercise8": MASKS[:begun] + own + MASKS[ended:]}), "masked_attention"
+    )
+    assert "gets NaN" in told
+    assert "a finite number" not in told
+
+
+def test_one_mask_of_a_dropout_layer_for_all_samples_is_no_missing_dropout(
+    grade_text: GradeText,
+) -> None:
+    text = edited(
+        NETWORK,
+        ("self.dropout(projected)", "projected * self.dropout(torch.ones_like(projected[:1]))"),
+        ("from torch import Tensor, nn", "import torch\nfrom torch import Tensor, nn"),
+    )
+    told = all_told(grade_text({"exercise4": text}), "FeedForward")
+    assert "equal samples come out equal" in told
+    assert "changes nothing" not in told
+
+
+def test_number_in_place_of_a_tensor_is_on_no_other_device(grade_text: GradeText) -> None:
+    text = edited(MODEL, ("    return loss\n", "    return loss.item()\n"))
+    check = find_check(grade_text({"exercise10": text}), "next_token_loss/property/device")
+    assert check.status is Status.PASSED
+
+
+def test_exchanged_sequences_without_a_mask_hide_nothing(grade_text: GradeText) -> None:
+    text = edited(
+        DECODER,
+        ("queries = self.to_queries(x)", "queries = self.to_queries(memory)"),
+        ("keys = self.to_keys(memory)", "keys = self.to_keys(x)"),
+        ("values = self.to_values(memory)", "values = self.to_values(x)"),
+        (
+            "seen = memory_mask.unsqueeze(1).repeat_interleave(self.num_heads, dim=0)",
+            "seen = torch.ones(1, 1, dtype=torch.bool, device=x.device)",
+        ),
+    )
+    told = all_told(grade_text({"exercise9": text, **_earlier("exercise8")}), "CrossAttention")
+    assert "keys and values from x, and the memory's mask is not used" in told
+    assert "hides queries" not in told

@@ -53,12 +53,14 @@ def test_what_is_registered_may_stand_in_a_list_too() -> None:
 def test_what_hangs_loose_has_the_name_that_it_would_have() -> None:
     module, part, first = nn.Module(), nn.Module(), nn.Linear(1, 1)
     part.layers = [first, {"last": [nn.Linear(1, 1, bias=False)]}]  # type: ignore[assignment]
-    part.raw = (nn.Parameter(torch.ones(1)), torch.ones(3))  # type: ignore[assignment]
+    parameter = nn.Parameter(torch.ones(1))
+    # what is computed, or counts, is no parameter that was forgotten
+    part.raw = (parameter, torch.ones(3), parameter * 2, torch.arange(3))  # type: ignore[assignment]
     module.part = part
     names = [item.name for item in TorchModules().hidden(module, ())]
     assert names == [
         *("part.layers.0.weight", "part.layers.0.bias", "part.layers.1.last.0.weight"),
-        "part.raw.0",
+        *("part.raw.0", "part.raw.1"),
     ]
     # a given one's parameters are its own
     assert [item.name for item in TorchModules().hidden(module, [first])] == names[2:]
