@@ -128,8 +128,8 @@ def counted(
     )
     return Judgement(
         Status.FAILED,
-        f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters, {more} than "
-        f"the {due} it needs",
+        f"the {words.noun} registers {numbers(count or 0, 'number')} as parameters"
+        f"{' of its own' if info.given else ''}, {more} than the {due} it needs",
         f"it has {named or 'nothing'}{', and others' if rest else ''}",
         _step(info, due or 0, words),
         Facts(parameters=due),

@@ -192,7 +192,7 @@ def _of_bug(
         target.name,
         "+".join(diagnosis.bugs),
         diagnosis.sentence,
-        _ladder(*hints, *_of_told(beside, diagnosis)),
+        _ladder(*hints, *_of_told(beside, diagnosis), *_of_gradients(failed)),
         _passages(target, lesson, bugs),
     )
 
@@ -201,6 +201,12 @@ def _of_form(failed: Sequence[CheckResult]) -> list[str]:
     """What to do where nothing came that has the right form: no value can be right before that."""
     plain = [c for c in failed if c.kind is Kind.SHAPE and not c.id.name and not c.told]
     return [_sentence(c.next_step) for c in plain if _leads(c)][:1]
+
+
+def _of_gradients(failed: Sequence[CheckResult]) -> list[str]:
+    """What cuts a gradient off, where that is no part of what is named."""
+    own = [c for c in failed if c.kind is Kind.GRADIENT and c.failed and not c.told]
+    return [_sentence(c.next_step) for c in own if _leads(c)][:1]
 
 
 def _of_claims(failed: Sequence[CheckResult]) -> list[str]:
