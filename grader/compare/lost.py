@@ -37,6 +37,7 @@ _OF_ANY_MODULE = {"apply", "get_parameter", "get_submodule", "register_buffer", 
 SILENT = "end it with a return"  # how the step of `returns_nothing` is known
 _NEVER_MADE = "`{}` is called, and nothing of that name is made in `__init__`"
 _NOT_RETURNED = "end with `return {}`, if that is the output: so far nothing is returned"
+_IN_PLACE = re.compile(r"\binplace\b|ReLU\(True")  # layers that write into what they are given
 _OF_ONES = re.compile(r"\.(un)?squeeze_?\(")
 _CUTS = ("data", "detach", "no_grad", "numpy")
 _Look = Callable[[str, str], Sequence[tuple[int, str]]]
@@ -167,16 +168,15 @@ def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]
     found = []
     own = list(_inside(text, target))
     kept = {shown(node) for node in own if isinstance(node, ast.Attribute) and _is_stored(node)}
-    loops = [node for node in own if isinstance(node, ast.For)]
-    each = {
-        n.target.id for n in loops if isinstance(n.target, ast.Name) and "self." in shown(n.iter)
-    }
+    loops = [node for node in own if isinstance(node, ast.For) and "self." in shown(node.iter)]
+    each = {shown(loop.target) for loop in loops}
+    layers = set[str]() if _IN_PLACE.search(text) else kept | each
     for node in own:
         if isinstance(node, ast.Expr):
             made = node.value.func if isinstance(node.value, ast.Call) else node.value
             new = isinstance(made, ast.Attribute) and made.attr in _NEW
             called = isinstance(node.value, ast.Call) and bool(node.value.args)
-            new = new or (called and shown(made) in kept | each)  # a layer, of what it is given
+            new = new or (called and shown(made) in layers)
             if new or isinstance(made, ast.BinOp | ast.UnaryOp | ast.Compare):
                 names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
                 found.append(((node.lineno, shown(node.value)), names))

@@ -93,7 +93,7 @@ def test_second_course_stub_gets_no_point(exercise: str, grade_other: Any) -> No
         ("exercise2", "if self.from_zero else x[0]", "if True else x[0]",
          "ExponentialMovingAverage/numeric", "right shape but wrong values"),
         ("exercise2", "nn.Parameter(torch.zeros(width))", "torch.zeros(width)",
-         "ExponentialMovingAverage/shape", "no parameter fits `decay_logit`"),
+         "ExponentialMovingAverage/property/registered", "`decay_logit` holds a tensor"),
         ("exercise2", "        if width < 1:\n", "        if False:\n",
          "ExponentialMovingAverage/property/empty-width", "a width of zero should raise"),
         ("exercise2", "        averages = []\n",

@@ -338,3 +338,18 @@ def test_exchanged_sequences_without_a_mask_hide_nothing(grade_text: GradeText) 
     told = all_told(grade_text({"exercise9": text, **_earlier("exercise8")}), "CrossAttention")
     assert "keys and values from x, and the memory's mask is not used" in told
     assert "hides queries" not in told
+
+
+@pytest.mark.parametrize("given", ["inplace=True", "True"])
+def test_layer_that_works_in_place_keeps_what_it_makes(grade_text: GradeText, given: str) -> None:
+    """A layer that writes into its input needs no name for its result."""
+    text = edited(
+        NETWORK,
+        ("        activated = self.activation(hidden)", "        activated = self._act(hidden)"),
+        (
+            "    def forward(self",
+            f"    def _act(self, y):\n        self.relu = nn.ReLU({given})\n        self.relu(y)\n"
+            "        return y * 2\n\n    def forward(self",
+        ),
+    )
+    assert "nothing keeps it" not in all_told(grade_text({"exercise4": text}), "FeedForward")
