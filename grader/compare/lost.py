@@ -184,7 +184,7 @@ def _thrown(text: str, target: str) -> Sequence[tuple[tuple[int, str], set[str]]
 
 
 def _unused(text: str, target: str) -> Sequence[tuple[int, str]]:
-    """The statements that are nothing but a call of a layer that the target keeps."""
+    """The statements that are nothing but what the target's own layers or tensors make."""
     return [place for place, _ in _thrown(text, target) if place[1].startswith("self.")]
 
 

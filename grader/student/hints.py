@@ -200,13 +200,17 @@ def _of_bug(
 def _of_form(failed: Sequence[CheckResult]) -> list[str]:
     """What to do where nothing came that has the right form: no value can be right before that."""
     plain = [c for c in failed if c.kind is Kind.SHAPE and not c.id.name and not c.told]
-    return [_sentence(c.next_step) for c in plain if _leads(c)][:1]
+    return _first_step(plain)
 
 
 def _of_gradients(failed: Sequence[CheckResult]) -> list[str]:
     """What cuts a gradient off, where that is no part of what is named."""
-    own = [c for c in failed if c.kind is Kind.GRADIENT and c.failed and not c.told]
-    return [_sentence(c.next_step) for c in own if _leads(c)][:1]
+    return _first_step([c for c in failed if c.kind is Kind.GRADIENT and c.failed and not c.told])
+
+
+def _first_step(checks: Sequence[CheckResult]) -> list[str]:
+    """The first next step of some checks that tells something of this code, if there is one."""
+    return [_sentence(check.next_step) for check in checks if _leads(check)][:1]
 
 
 def _of_claims(failed: Sequence[CheckResult]) -> list[str]:

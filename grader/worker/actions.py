@@ -235,18 +235,17 @@ def _train(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:
     if ready.module is not None:
         training = bench.targets.framework.training(ready.module)
         function = partial(training, **dict.fromkeys(ready.absent))
-    inputs = bench.targets.inputs(call.inputs)
-    drawing = masks.Drawing()
+    drawing, once = masks.Drawing(), partial(bench.targets.inputs, call.inputs)
 
-    def run(repeats: int = call.repeats) -> list[Any]:
+    def run(inputs: Sequence[Any]) -> list[Any]:
         with torch.no_grad(), drawing:
-            return list(_outputs(call, function(*masks.repeated(inputs, repeats))))
+            return list(_outputs(call, function(*inputs)))
 
-    found = masks.samples_of(run, call)
+    found = masks.samples_of(partial(run, masks.repeated(once(), call.repeats)), call)
     for name, samples in found.items():
         for group, values in masks.moments(samples).items():
             claim.tensors[tensor_name(group, name)] = values
-    claim.info.drew = masks.told(drawing.drew, found.values(), partial(run, 1))
+    claim.info.drew = masks.told(drawing.drew, found.values(), lambda: run(once()))
 
 
 def _fit(bench: Workbench, call: WorkerCall, claim: CallClaim) -> None:

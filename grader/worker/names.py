@@ -9,7 +9,7 @@ _Tensor = TypeVar("_Tensor")
 
 
 class Drew(StrEnum):
-    """What drew numbers at random: dropout alone, or something else as well."""
+    """What drew numbers at random: dropout of each sample by itself, or something else as well."""
 
     NOTHING = "nothing"
     DROPOUT = "dropout"
